@@ -1,0 +1,446 @@
+"""The fold: how each event changes what is true.
+
+`Folder` takes events in order and hands out immutable states. Between two states it works on
+mutable copies of the maps, so that a long stretch costs little, and `state()` freezes them.
+One handler an event type; an event of an unknown or foreign shape never reaches this module
+(the wire is typed), but ids may be anything, so every look-up tolerates a missing one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+from immutables import Map
+
+from tutor.trace import events as ev
+from tutor.trace.events import NONE, AnyEvent
+from tutor.trace.loops import advance, loops_by_line
+from tutor.trace.state import (
+    AccumulateState,
+    CounterState,
+    FrameState,
+    Named,
+    NodeState,
+    OpState,
+    PassState,
+    Site,
+    State,
+    TensorState,
+    WriteState,
+    closed,
+)
+
+KEPT_WRITES = 64
+"""Writes kept for one counter: the latest ones (and the ones after living saves)."""
+
+KEPT_DEAD = 4096
+"""Nodes kept after their death, so that the graph of a finished line can still be shown."""
+
+KEPT_ENDED = 512
+"""Frames kept after their return, for the names they had."""
+
+
+class Folder:
+    """Folds events into states. `texts` and `vias` are shared tables that only grow."""
+
+    def __init__(self, base: State | None = None) -> None:
+        base = base or State()
+        self.moment = base.moment
+        self.texts: dict[str, str] = {}
+        self.vias: dict[int, tuple[tuple[str, str], ...]] = {}
+        self.last_op: OpState | None = None
+        self._base = base
+        self._stack: list[FrameState] = list(base.stack)
+        self._stacks: dict[int, list[FrameState]] = {0: self._stack}
+        self._frames = base.frames.mutate()
+        self._tensors = base.tensors.mutate()
+        self._counters = base.counters.mutate()
+        self._nodes = base.nodes.mutate()
+        self._passes = base.passes.mutate()
+        self._grad_mode = base.grad_mode
+        self._inference = base.inference
+        self._output = list(base.output)
+        self._output_frozen: tuple[tuple[int, str], ...] = base.output
+        self._warnings = base.warnings
+        self._raised = base.raised
+        self._op = base.op
+        self._site: Site | None = None
+        self._dead: list[int] = [n for n, s in base.nodes.items() if s.dead]
+        self._ended: list[int] = []
+
+    # -- reading ---------------------------------------------------------------------
+
+    @property
+    def site(self) -> Site:
+        """Where the program is: the whole user stack."""
+        if self._site is None:
+            self._site = tuple(frame.place for frame in self._stack)
+        return self._site
+
+    def state(self) -> State:
+        """The state after the events so far. Cheap where little changed since the last one."""
+        if len(self._output) != len(self._output_frozen):
+            self._output_frozen = tuple(self._output)
+        frozen = State(
+            moment=self.moment,
+            stack=tuple(self._stack),
+            frames=self._frames.finish(),
+            tensors=self._tensors.finish(),
+            counters=self._counters.finish(),
+            nodes=self._nodes.finish(),
+            passes=self._passes.finish(),
+            grad_mode=self._grad_mode,
+            inference=self._inference,
+            output=self._output_frozen,
+            warnings=self._warnings,
+            raised=self._raised,
+            op=self._op,
+        )
+        self._frames = frozen.frames.mutate()
+        self._tensors = frozen.tensors.mutate()
+        self._counters = frozen.counters.mutate()
+        self._nodes = frozen.nodes.mutate()
+        self._passes = frozen.passes.mutate()
+        return frozen
+
+    # -- folding ---------------------------------------------------------------------
+
+    def feed(self, events: Iterable[AnyEvent]) -> None:
+        """Fold these events, in order."""
+        for event in events:
+            self.add(event)
+
+    def add(self, event: AnyEvent) -> None:
+        """Fold one event."""
+        handler = _HANDLERS.get(type(event))
+        if handler is not None:
+            handler(self, event)
+        self.moment += 1
+
+    # places
+
+    def _text(self, event: ev.Text) -> None:
+        self.texts[event.file] = event.text
+
+    def _via(self, event: ev.Via) -> None:
+        self.vias[event.via] = event.frames
+
+    def _thread(self, event: ev.Thread) -> None:
+        self._stack = self._stacks.setdefault(event.thread, [])
+        self._site = None
+
+    def _enter(self, event: ev.Enter) -> None:
+        known = self._frames.get(event.frame)
+        frame = known or FrameState(
+            event.frame, event.function, event.file, event.line, event.line, (), event.via
+        )
+        self._stack.append(frame)
+        self._frames[event.frame] = frame
+        self._site = None
+
+    def _leave(self, event: ev.Leave) -> None:
+        while self._stack:
+            frame = self._stack.pop()
+            if event.done and frame.function != "<module>":
+                self._end_names(frame)
+            if frame.frame == event.frame:
+                break
+        self._site = None
+
+    def _end_names(self, frame: FrameState) -> None:
+        for name, uid in frame.names.items():
+            self._unname(frame.frame, name, uid)
+        self._frames[frame.frame] = replace(frame, names=Map())
+        self._ended.append(frame.frame)
+        if len(self._ended) > KEPT_ENDED:
+            for old in self._ended[: KEPT_ENDED // 2]:
+                self._frames.pop(old, None)
+            del self._ended[: KEPT_ENDED // 2]
+
+    def _line(self, event: ev.Line) -> None:
+        stack = self._stack
+        index = len(stack) - 1
+        if index < 0:
+            return
+        frame = stack[index]
+        if frame.frame != event.frame:
+            while index >= 0 and stack[index].frame != event.frame:
+                index -= 1
+            if index < 0:
+                return
+            frame = stack[index]
+        counts = frame.counts
+        table = loops_by_line(self.texts.get(frame.file, ""))
+        if table:
+            counts = advance(table, counts, frame.line, event.line)
+        if frame.function.endswith("comp>") or frame.function == "<genexpr>":
+            counts = ((0, counts[0][1] + 1 if counts and counts[0][0] == 0 else 1),)
+        moved = FrameState(
+            frame.frame,
+            frame.function,
+            frame.file,
+            frame.first_line,
+            event.line,
+            counts,
+            frame.via,
+            frame.names,
+        )
+        stack[index] = moved
+        self._frames[event.frame] = moved
+        self._site = None
+
+    def _mode(self, event: ev.Mode) -> None:
+        self._grad_mode = event.grad
+        self._inference = event.inference
+
+    # names
+
+    def _bind(self, event: ev.Bind) -> None:
+        frame = self._frames.get(event.frame)
+        if frame is None:
+            return
+        old = frame.names.get(event.name, NONE)
+        if old == event.uid:
+            return
+        if old != NONE:
+            self._unname(event.frame, event.name, old)
+        if event.uid == NONE:
+            names = frame.names.delete(event.name) if old != NONE else frame.names
+        else:
+            names = frame.names.set(event.name, event.uid)
+            tensor = self._tensors.get(event.uid)
+            if tensor is not None:
+                named = Named(event.name, frame.function, event.frame, self.moment, self.site)
+                kept = tensor.names if len(tensor.names) < 32 else tensor.names[-16:]
+                self._tensors[event.uid] = replace(tensor, names=(*kept, named))
+        updated = replace(frame, names=names)
+        self._frames[event.frame] = updated
+        for index in range(len(self._stack) - 1, -1, -1):
+            if self._stack[index].frame == event.frame:
+                self._stack[index] = updated
+                break
+
+    def _unname(self, frame: int, name: str, uid: int) -> None:
+        tensor = self._tensors.get(uid)
+        if tensor is None:
+            return
+        names = tuple(
+            closed(n, self.moment)
+            if n.until is None and n.frame == frame and n.name == name
+            else n
+            for n in tensor.names
+        )
+        self._tensors[uid] = replace(tensor, names=names)
+
+    # tensors and ops
+
+    def _tensor(self, event: ev.Tensor) -> None:
+        known = self._tensors.get(event.uid)
+        if known is None:
+            made_by = NONE
+            last = self.last_op
+            if last is not None and event.uid in last.event.outs:
+                made_by = last.op
+            self._tensors[event.uid] = TensorState(event, self.site, self.moment, made_by)
+        else:
+            self._tensors[event.uid] = replace(known, meta=event)
+        if event.counter not in self._counters:
+            self._counters[event.counter] = CounterState(event.counter, event.version)
+
+    def _contents(self, event: ev.Contents) -> None:
+        known = self._tensors.get(event.uid)
+        if known is not None:
+            self._tensors[event.uid] = replace(known, value=event.value)
+
+    def _op_event(self, event: ev.Op) -> None:
+        self._op = event.op
+        self.last_op = OpState(event, self.site, self.moment, self._grad_mode, self._inference)
+
+    def _node(self, event: ev.Node) -> None:
+        self._nodes[event.node] = NodeState(event, self.site, self.moment)
+
+    def _write(self, event: ev.Write) -> None:
+        counter = self._counters.get(event.counter)
+        write = WriteState(
+            event.counter,
+            event.uid,
+            event.storage,
+            event.before,
+            event.after,
+            event.op,
+            self.moment,
+            self.site,
+        )
+        writes = (*(counter.writes if counter else ()), write)
+        missed = counter.missed if counter else 0
+        if len(writes) > 2 * KEPT_WRITES:
+            writes, dropped = self._thin(event.counter, writes)
+            missed += dropped
+        self._counters[event.counter] = CounterState(event.counter, event.after, writes, missed)
+        for uid in self._sharers(event.counter, event.uid):
+            known = self._tensors.get(uid)
+            if known is not None:
+                self._tensors[uid] = replace(
+                    known, meta=_with_version(known.meta, event.after), value=None
+                )
+
+    def _sharers(self, counter: int, uid: int) -> tuple[int, ...]:
+        # Values of other aliases are sent anew only when they are next used.
+        return (uid,) if counter != NONE else ()
+
+    def _thin(self, counter: int, writes: tuple[WriteState, ...]) -> tuple[Any, int]:
+        """Keep the latest writes, and for each living save the first write after it."""
+        wanted = {
+            save.version
+            for node in self._nodes.values()
+            if not node.dead and node.freed == NONE
+            for save in node.saves
+            if save.counter == counter
+        }
+        old, recent = writes[:-KEPT_WRITES], writes[-KEPT_WRITES:]
+        kept = tuple(w for w in old if any(w.before <= v < w.after for v in wanted))
+        return (*kept, *recent), len(old) - len(kept)
+
+    def _dead_event(self, event: ev.Dead) -> None:
+        for node in event.nodes:
+            known = self._nodes.get(node)
+            if known is not None and not known.dead:
+                self._nodes[node] = replace(known, dead=True)
+                self._dead.append(node)
+        if len(self._dead) > 2 * KEPT_DEAD:
+            for node in self._dead[:KEPT_DEAD]:
+                self._nodes.pop(node, None)
+            del self._dead[:KEPT_DEAD]
+
+    # backward
+
+    def _start_pass(self, event: ev.BackwardStart) -> None:
+        self._passes[event.run] = PassState(event, self.site, self.moment)
+
+    def _visit(self, event: ev.Visit) -> None:
+        run = self._passes.get(event.run)
+        if run is not None:
+            self._passes[event.run] = replace(
+                run,
+                order=(*run.order, event.node) if len(run.order) < 4096 else run.order,
+                arrived=run.arrived.set(event.node, event.grads),
+            )
+        node = self._nodes.get(event.node)
+        if node is not None:
+            self._nodes[event.node] = replace(node, visited=(*node.visited[-15:], event.run))
+
+    def _sent(self, event: ev.Sent) -> None:
+        run = self._passes.get(event.run)
+        if run is not None:
+            self._passes[event.run] = replace(run, sent=run.sent.set(event.node, event.grads))
+
+    def _accumulate(self, event: ev.Accumulate) -> None:
+        run = self._passes.get(event.run)
+        if run is not None:
+            entry = AccumulateState(
+                event.run, event.uid, event.before, event.after, self.site, self.moment
+            )
+            self._passes[event.run] = replace(run, accumulated=(*run.accumulated, entry))
+        self._set_grad(event.uid, event.grad, event.after)
+
+    def _grad(self, event: ev.Grad) -> None:
+        self._set_grad(event.uid, event.grad, event.value)
+
+    def _set_grad(self, uid: int, grad: int, value: ev.Value | None) -> None:
+        known = self._tensors.get(uid)
+        if known is not None:
+            self._tensors[uid] = replace(known, grad=grad, grad_value=value)
+
+    def _freed(self, event: ev.Freed) -> None:
+        for node in event.nodes:
+            known = self._nodes.get(node)
+            if known is not None:
+                self._nodes[node] = replace(known, freed=event.run)
+
+    def _stale(self, event: ev.Stale) -> None:
+        run = self._passes.get(event.run)
+        if run is not None:
+            found = (event.node, event.save, event.found, event.expected)
+            self._passes[event.run] = replace(run, stale=found)
+
+    def _altered(self, event: ev.Altered) -> None:
+        run = self._passes.get(event.run)
+        if run is not None:
+            entry = (event.node, event.save, event.storage)
+            self._passes[event.run] = replace(run, altered=(*run.altered, entry))
+
+    def _end_pass(self, event: ev.BackwardEnd) -> None:
+        run = self._passes.get(event.run)
+        if run is not None:
+            self._passes[event.run] = replace(
+                run,
+                ended=True,
+                ok=event.ok,
+                failing=event.failing,
+                error=event.error,
+                results=event.results,
+                end_moment=self.moment,
+            )
+
+    # what came out
+
+    def _out(self, event: ev.Output) -> None:
+        self._output.append((event.stream, event.text))
+
+    def _warned(self, event: ev.Warned) -> None:
+        self._warnings = (*self._warnings[-255:], event)
+
+    def _raise(self, event: ev.Raised) -> None:
+        self._raised = event
+
+
+def _with_version(meta: ev.Tensor, version: int) -> ev.Tensor:
+    """The same description at another version (Structs copy faster by position than by name)."""
+    return ev.Tensor(
+        meta.uid,
+        meta.shape,
+        meta.dtype,
+        meta.device,
+        meta.requires_grad,
+        meta.leaf,
+        meta.node,
+        meta.out,
+        meta.counter,
+        version,
+        meta.storage,
+        meta.base,
+        meta.kind,
+        meta.label,
+    )
+
+
+_HANDLERS: dict[type, Callable[[Folder, Any], None]] = {
+    ev.Text: Folder._text,
+    ev.Via: Folder._via,
+    ev.Thread: Folder._thread,
+    ev.Enter: Folder._enter,
+    ev.Leave: Folder._leave,
+    ev.Line: Folder._line,
+    ev.Mode: Folder._mode,
+    ev.Bind: Folder._bind,
+    ev.Tensor: Folder._tensor,
+    ev.Contents: Folder._contents,
+    ev.Op: Folder._op_event,
+    ev.Node: Folder._node,
+    ev.Write: Folder._write,
+    ev.Dead: Folder._dead_event,
+    ev.BackwardStart: Folder._start_pass,
+    ev.Visit: Folder._visit,
+    ev.Sent: Folder._sent,
+    ev.Accumulate: Folder._accumulate,
+    ev.Grad: Folder._grad,
+    ev.Freed: Folder._freed,
+    ev.Stale: Folder._stale,
+    ev.Altered: Folder._altered,
+    ev.BackwardEnd: Folder._end_pass,
+    ev.Output: Folder._out,
+    ev.Warned: Folder._warned,
+    ev.Raised: Folder._raise,
+}

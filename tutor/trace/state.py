@@ -1,0 +1,302 @@
+"""What is true at one moment of a run: an immutable value, the result of a fold of events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from immutables import Map
+
+from tutor.trace.events import NONE, BackwardStart, Node, Op, Raised, Save, Tensor, Value, Warned
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of a user file, as it ran: `iteration` counts the enclosing loops from 1."""
+
+    file: str
+    line: int
+    function: str
+    iteration: tuple[int, ...] = ()
+    frame: int = NONE
+
+
+Site = tuple[Place, ...]
+"""The user's stack at one moment, outermost first; the last one is where it happened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A name that meant a tensor, from moment `since` until `until` (None: still)."""
+
+    name: str
+    function: str
+    frame: int
+    since: int
+    site: Site
+    until: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TensorState:
+    """One tensor: what torch says of it (`meta`), its birth, its value, its names, its grad.
+
+    `born` is where it was first seen, `op` the call that made it (NONE: not seen being made).
+    `value` is what it held when last looked at, `grad` the uid of its `.grad`, and
+    `grad_value` what that holds.
+    """
+
+    meta: Tensor
+    born: Site
+    moment: int
+    op: int = NONE
+    value: Value | None = None
+    names: tuple[Named, ...] = ()
+    grad: int = NONE
+    grad_value: Value | None = None
+
+    @property
+    def uid(self) -> int:
+        return self.meta.uid
+
+
+@dataclass(frozen=True, slots=True)
+class WriteState:
+    """One move of a version counter, from `before` to `after`."""
+
+    counter: int
+    uid: int
+    storage: int
+    before: int
+    after: int
+    op: int
+    moment: int
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class CounterState:
+    """A version counter: its value, and the writes that moved it, oldest first."""
+
+    counter: int
+    version: int
+    writes: tuple[WriteState, ...] = ()
+    missed: int = 0
+    """Older writes that are no longer kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeState:
+    """One node of the graph: what torch says of it, where it was made, what became of it.
+
+    `freed` is the pass that released its saves (NONE: not released); `visited` the passes
+    that reached it.
+    """
+
+    event: Node
+    site: Site
+    moment: int
+    freed: int = NONE
+    visited: tuple[int, ...] = ()
+    dead: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.event.name
+
+    @property
+    def saves(self) -> tuple[Save, ...]:
+        return self.event.saves
+
+    @property
+    def edges(self) -> tuple[tuple[int, int], ...]:
+        return self.event.edges
+
+
+@dataclass(frozen=True, slots=True)
+class AccumulateState:
+    """One accumulation into a tensor's `.grad`, at the end of a pass."""
+
+    run: int
+    uid: int
+    before: Value | None
+    after: Value | None
+    site: Site
+    moment: int
+
+
+@dataclass(frozen=True, slots=True)
+class PassState:
+    """One backward pass. `arrived` and `sent` map a node to the gradients seen there."""
+
+    event: BackwardStart
+    site: Site
+    moment: int
+    order: tuple[int, ...] = ()
+    arrived: Map[int, tuple[Value | None, ...]] = field(default_factory=Map)
+    sent: Map[int, tuple[Value | None, ...]] = field(default_factory=Map)
+    accumulated: tuple[AccumulateState, ...] = ()
+    stale: tuple[int, str, int, int] | None = None
+    """(node, save, found, expected) of the save that made it fail; found NONE: freed."""
+    altered: tuple[tuple[int, str, int], ...] = ()
+    ended: bool = False
+    ok: bool = True
+    failing: int = NONE
+    error: tuple[str, str] | None = None
+    results: tuple[int, ...] = ()
+    end_moment: int = NONE
+
+    @property
+    def run(self) -> int:
+        return self.event.run
+
+
+@dataclass(frozen=True, slots=True)
+class OpState:
+    """One call of a torch function, with where it was made."""
+
+    event: Op
+    site: Site
+    moment: int
+    grad_mode: bool
+    inference: bool
+
+    @property
+    def op(self) -> int:
+        return self.event.op
+
+    @property
+    def func(self) -> str:
+        return self.event.func
+
+
+@dataclass(frozen=True, slots=True)
+class FrameState:
+    """A user frame on the stack."""
+
+    frame: int
+    function: str
+    file: str
+    first_line: int
+    line: int
+    counts: tuple[tuple[int, int], ...] = ()
+    via: int = NONE
+    names: Map[str, int] = field(default_factory=Map)
+
+    @property
+    def place(self) -> Place:
+        counted = tuple(count for _, count in self.counts if count)
+        return Place(self.file, self.line, self.function, counted, self.frame)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Everything that is shown: after the first `moment` events."""
+
+    moment: int = 0
+    stack: tuple[FrameState, ...] = ()
+    frames: Map[int, FrameState] = field(default_factory=Map)
+    """All frames that have not ended, and the ended ones whose names may still be asked for."""
+    tensors: Map[int, TensorState] = field(default_factory=Map)
+    counters: Map[int, CounterState] = field(default_factory=Map)
+    nodes: Map[int, NodeState] = field(default_factory=Map)
+    passes: Map[int, PassState] = field(default_factory=Map)
+    grad_mode: bool = True
+    inference: bool = False
+    output: tuple[tuple[int, str], ...] = ()
+    warnings: tuple[Warned, ...] = ()
+    raised: Raised | None = None
+    op: int = NONE
+    """The latest call."""
+
+    @property
+    def place(self) -> Place | None:
+        """Where the program is: the innermost user frame."""
+        return self.stack[-1].place if self.stack else None
+
+    @property
+    def text(self) -> str:
+        """What the program has printed so far, both streams in order."""
+        return "".join(text for _, text in self.output)
+
+    def named(self, name: str) -> TensorState | None:
+        """The tensor a name means now: innermost frame first, then outwards, then the module's."""
+        for frame in reversed(self.stack):
+            uid = frame.names.get(name, NONE)
+            if uid != NONE:
+                return self.tensors.get(uid)
+        uid = self.module_names.get(name, NONE)
+        return self.tensors.get(uid) if uid != NONE else None
+
+    @property
+    def module_names(self) -> Map[str, int]:
+        """The names of the main program's top level, kept after its end."""
+        merged: dict[str, int] = {}
+        for frame in self.frames.values():
+            if frame.function == "<module>":
+                merged.update(frame.names)
+        return Map(merged)
+
+    def names_of(self, uid: int) -> tuple[str, ...]:
+        """The names that mean this tensor now, `b (in fn)` for those of inner frames."""
+        tensor = self.tensors.get(uid)
+        if tensor is None:
+            return ()
+        return tuple(
+            named.name if named.function == "<module>" else f"{named.name} (in {named.function})"
+            for named in tensor.names
+            if named.until is None
+        )
+
+    def sharing(self, counter: int) -> tuple[TensorState, ...]:
+        """The tensors that share a version counter, oldest first."""
+        return tuple(
+            sorted(
+                (t for t in self.tensors.values() if t.meta.counter == counter),
+                key=lambda t: t.moment,
+            )
+        )
+
+    def save_state(self, node: NodeState, save: Save) -> str:
+        """ "live", "stale" (the counter moved since) or "freed"; "packed" behind a hook."""
+        if node.freed != NONE:
+            return "freed"
+        if save.packed:
+            return "packed"
+        counter = self.counters.get(save.counter)
+        if counter is not None and counter.version != save.version:
+            return "stale"
+        return "live"
+
+    def roots(self) -> tuple[int, ...]:
+        """Living nodes that no other living node leads to, newest first."""
+        reached = {
+            target
+            for node in self.nodes.values()
+            if not node.dead
+            for target, _ in node.edges
+            if target != NONE
+        }
+        alive = (n for n in self.nodes.values() if not n.dead and n.event.node not in reached)
+        return tuple(
+            n.event.node
+            for n in sorted(alive, key=lambda n: -n.moment)
+            if n.event.leaf == NONE  # an AccumulateGrad alone is no graph
+        )
+
+    def walk(self, root: int) -> Iterator[NodeState]:
+        """The nodes below a root in depth-first order, each once."""
+        seen: set[int] = set()
+        pending = [root]
+        while pending:
+            node = self.nodes.get(pending.pop())
+            if node is None or node.event.node in seen:
+                continue
+            seen.add(node.event.node)
+            yield node
+            pending.extend(target for target, _ in reversed(node.edges) if target != NONE)
+
+
+def closed(named: Named, moment: int) -> Named:
+    """The same name, ended at this moment."""
+    return replace(named, until=moment)

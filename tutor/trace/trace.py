@@ -1,0 +1,168 @@
+"""A run as it was recorded: its events, and the state at any moment of it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+from tutor.trace import events as ev
+from tutor.trace.events import AnyEvent
+from tutor.trace.fold import Folder
+from tutor.trace.program import Program
+from tutor.trace.state import OpState, PassState, State
+
+KEYFRAME = 256
+"""Events between two keyframes: what `at` replays at the most."""
+
+T = TypeVar("T")
+
+Outcome = Literal[
+    "ok", "error", "exited", "timeout", "out-of-memory", "killed", "cancelled", "garbled"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a run ended, as the process that watched it saw it.
+
+    `output` is all that came out on the descriptors, bounded (`lost` bytes were dropped).
+    `message` says more where the end needs words ("stopped after 10 s").
+    """
+
+    outcome: Outcome
+    code: int | None = None
+    signal: int | None = None
+    seconds: float = 0.0
+    output: str = ""
+    lost: int = 0
+    message: str = ""
+
+
+class Trace:
+    """The events of one run, growing while it runs; everything shown is a fold of a prefix.
+
+    Moments are numbers of events: `at(0)` is before the first, `at(len(trace))` the latest.
+    """
+
+    def __init__(self, program: Program | None = None) -> None:
+        self.program = program
+        self.end: End | None = None
+        self.answers: dict[str, ev.Answer] = {}
+        self.ops: list[OpState] = []
+        """Every call kept, in order."""
+        self.grad_reads: list[tuple[ev.GradRead, int, tuple[object, ...]]] = []
+        """(event, moment, site) of each read of `.grad` in user code."""
+        self.truncated_values = 0
+        self.truncated_events = 0
+        self.finished: ev.Finished | None = None
+        self.start: ev.Start | None = None
+        self._events: list[AnyEvent] = []
+        self._folder = Folder()
+        self._keyframes: list[tuple[int, State]] = [(0, State())]
+        self._last: State | None = None
+        self._line_moments: list[int] = []
+
+    # -- growing ---------------------------------------------------------------------
+
+    def extend(self, events: Iterable[AnyEvent]) -> None:
+        """Take the next events of the run."""
+        folder = self._folder
+        for event in events:
+            folder.add(event)
+            self._events.append(event)
+            kind = type(event)
+            if kind is ev.Op:
+                op = folder.last_op
+                assert op is not None
+                self.ops.append(op)
+            elif kind is ev.Line:
+                self._line_moments.append(folder.moment)
+            elif kind is ev.GradRead:
+                self.grad_reads.append((event, folder.moment - 1, folder.site))  # type: ignore[arg-type]
+            elif kind is ev.Answer:
+                self.answers[event.id] = event  # type: ignore[union-attr]
+            elif kind is ev.Truncated:
+                self.truncated_values += event.values  # type: ignore[union-attr]
+                self.truncated_events += event.events  # type: ignore[union-attr]
+            elif kind is ev.Finished:
+                self.finished = event  # type: ignore[assignment]
+            elif kind is ev.Start:
+                self.start = event  # type: ignore[assignment]
+            if folder.moment % KEYFRAME == 0:
+                self._keyframes.append((folder.moment, folder.state()))
+        self._last = None
+
+    # -- reading ---------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self._events)
+
+    @property
+    def events(self) -> Sequence[AnyEvent]:
+        return self._events
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The text of each user file that the trace names."""
+        return self._folder.texts
+
+    @property
+    def vias(self) -> dict[int, tuple[tuple[str, str], ...]]:
+        """The paths of library frames, by id."""
+        return self._folder.vias
+
+    @property
+    def last(self) -> State:
+        """The state after all events."""
+        if self._last is None:
+            self._last = self._folder.state()
+        return self._last
+
+    def at(self, moment: int) -> State:
+        """The state after the first `moment` events (clamped to what there is)."""
+        moment = max(0, min(moment, len(self._events)))
+        if moment == len(self._events):
+            return self.last
+        index = bisect_right(self._keyframes, moment, key=lambda frame: frame[0]) - 1
+        start, state = self._keyframes[index]
+        if start == moment:
+            return state
+        folder = Folder(state)
+        folder.texts = self._folder.texts
+        folder.vias = self._folder.vias
+        folder.feed(self._events[start:moment])
+        return folder.state()
+
+    @property
+    def lines(self) -> Sequence[int]:
+        """The moments right after each line event: what a step by line goes to."""
+        return self._line_moments
+
+    @property
+    def passes(self) -> tuple[PassState, ...]:
+        """The backward passes, in order."""
+        return tuple(sorted(self.last.passes.values(), key=lambda p: p.moment))
+
+    @property
+    def raised(self) -> ev.Raised | None:
+        """The exception that ended the program."""
+        return self.last.raised
+
+    @property
+    def outcome(self) -> Outcome | None:
+        return self.end.outcome if self.end else None
+
+    def op(self, number: int) -> OpState | None:
+        """The call with this number."""
+        index = bisect_right(self.ops, number, key=lambda op: op.op) - 1
+        if 0 <= index < len(self.ops) and self.ops[index].op == number:
+            return self.ops[index]
+        return None
+
+    def of_kind(self, kind: type[T]) -> Iterator[tuple[int, T]]:
+        """(moment, event) of each event of one type."""
+        for moment, event in enumerate(self._events):
+            if type(event) is kind:
+                yield moment, event
