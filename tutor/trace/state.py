@@ -258,7 +258,7 @@ class State:
         )
 
     def save_state(self, node: NodeState, save: Save) -> str:
-        """What became of a save: live, stale (the counter moved since), freed, or packed by a hook."""
+        """What became of a save: "live", "stale" (the counter moved on), "freed", or "packed"."""
         if node.freed != NONE:
             return "freed"
         if save.packed:
