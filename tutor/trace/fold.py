@@ -8,15 +8,17 @@ One handler an event type; an event of an unknown or foreign shape never reaches
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from immutables import Map
 
 from tutor.trace import events as ev
 from tutor.trace.events import NONE, AnyEvent
-from tutor.trace.loops import advance, loops_by_line
+from tutor.trace.keep import Queue
+from tutor.trace.loops import advance, loops_of
 from tutor.trace.state import (
     AccumulateState,
     CounterState,
@@ -33,7 +35,10 @@ from tutor.trace.state import (
 )
 
 KEPT_WRITES = 64
-"""Writes kept for one counter: the latest ones (and the ones after living saves)."""
+"""Writes kept for one counter: the latest ones."""
+
+KEPT_SAVED = 256
+"""Older writes kept for one counter: each the first one after a living save."""
 
 KEPT_DEAD = 4096
 """Nodes kept after their death, so that the graph of a finished line can still be shown."""
@@ -42,33 +47,49 @@ KEPT_ENDED = 512
 """Frames kept after their return, for the names they had."""
 
 
-class Folder:
-    """Folds events into states. `texts` and `vias` are shared tables that only grow."""
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """Where a fold can be taken up again: a state, and what the fold knows besides."""
 
-    def __init__(self, base: State | None = None) -> None:
-        base = base or State()
-        self.moment = base.moment
-        self.texts: dict[str, str] = {}
+    state: State = field(default_factory=State)
+    thread: int = 0
+    stacks: tuple[tuple[int, tuple[FrameState, ...]], ...] = ()
+    """The stacks of the other threads."""
+    last_op: OpState | None = None
+    texts: dict[str, str] = field(default_factory=dict)
+    dead: Map[int, int] = field(default_factory=Map)
+    ended: Map[int, int] = field(default_factory=Map)
+
+
+class Folder:
+    """Folds events into states. `texts` and `vias` are tables that only grow."""
+
+    def __init__(self, base: Checkpoint | None = None) -> None:
+        base = base or Checkpoint()
+        state = base.state
+        self.moment = state.moment
+        self.texts: dict[str, str] = dict(base.texts)
         self.vias: dict[int, tuple[tuple[str, str], ...]] = {}
-        self.last_op: OpState | None = None
-        self._base = base
-        self._stack: list[FrameState] = list(base.stack)
-        self._stacks: dict[int, list[FrameState]] = {0: self._stack}
-        self._frames = base.frames.mutate()
-        self._tensors = base.tensors.mutate()
-        self._counters = base.counters.mutate()
-        self._nodes = base.nodes.mutate()
-        self._passes = base.passes.mutate()
-        self._grad_mode = base.grad_mode
-        self._inference = base.inference
-        self._output = list(base.output)
-        self._output_frozen: tuple[tuple[int, str], ...] = base.output
-        self._warnings = base.warnings
-        self._raised = base.raised
-        self._op = base.op
+        self.last_op: OpState | None = base.last_op
+        self._stack: list[FrameState] = list(state.stack)
+        self._thread_id = base.thread
+        self._stacks = {thread: list(stack) for thread, stack in base.stacks}
+        self._stacks[base.thread] = self._stack
+        self._frames = state.frames.mutate()
+        self._tensors = state.tensors.mutate()
+        self._counters = state.counters.mutate()
+        self._nodes = state.nodes.mutate()
+        self._passes = state.passes.mutate()
+        self._grad_mode = state.grad_mode
+        self._inference = state.inference
+        self._output = state.output
+        self._warnings = state.warnings
+        self._raised = state.raised
+        self._op = state.op
         self._site: Site | None = None
-        self._dead: list[int] = [n for n, s in base.nodes.items() if s.dead]
-        self._ended: list[int] = []
+        self._dead = Queue(KEPT_DEAD, base.dead)
+        self._ended = Queue(KEPT_ENDED, base.ended)
+        self._saving: dict[int, list[int]] | None = None
 
     # -- reading ---------------------------------------------------------------------
 
@@ -81,8 +102,6 @@ class Folder:
 
     def state(self) -> State:
         """The state after the events so far. Cheap where little changed since the last one."""
-        if len(self._output) != len(self._output_frozen):
-            self._output_frozen = tuple(self._output)
         frozen = State(
             moment=self.moment,
             stack=tuple(self._stack),
@@ -93,7 +112,7 @@ class Folder:
             passes=self._passes.finish(),
             grad_mode=self._grad_mode,
             inference=self._inference,
-            output=self._output_frozen,
+            output=self._output,
             warnings=self._warnings,
             raised=self._raised,
             op=self._op,
@@ -104,6 +123,19 @@ class Folder:
         self._nodes = frozen.nodes.mutate()
         self._passes = frozen.passes.mutate()
         return frozen
+
+    def checkpoint(self) -> Checkpoint:
+        """What a new `Folder` needs to go on from here with the same results."""
+        others = (pair for pair in self._stacks.items() if pair[0] != self._thread_id)
+        return Checkpoint(
+            self.state(),
+            self._thread_id,
+            tuple((thread, tuple(stack)) for thread, stack in others if stack),
+            self.last_op,
+            dict(self.texts),
+            self._dead.freeze(),
+            self._ended.freeze(),
+        )
 
     # -- folding ---------------------------------------------------------------------
 
@@ -128,19 +160,29 @@ class Folder:
         self.vias[event.via] = event.frames
 
     def _thread(self, event: ev.Thread) -> None:
+        self._thread_id = event.thread
         self._stack = self._stacks.setdefault(event.thread, [])
         self._site = None
 
     def _enter(self, event: ev.Enter) -> None:
         known = self._frames.get(event.frame)
-        frame = known or FrameState(
-            event.frame, event.function, event.file, event.line, event.line, (), event.via
-        )
+        if known is None:
+            frame = FrameState(
+                event.frame, event.function, event.file, event.line, event.line, (), event.via
+            )
+        elif known.file != event.file:  # setup and program are one module in two files
+            frame = replace(
+                known, file=event.file, first_line=event.line, line=event.line, counts=()
+            )
+        else:
+            frame = known
         self._stack.append(frame)
         self._frames[event.frame] = frame
         self._site = None
 
     def _leave(self, event: ev.Leave) -> None:
+        if all(frame.frame != event.frame for frame in self._stack):
+            return
         while self._stack:
             frame = self._stack.pop()
             if event.done and frame.function != "<module>":
@@ -153,11 +195,9 @@ class Folder:
         for name, uid in frame.names.items():
             self._unname(frame.frame, name, uid)
         self._frames[frame.frame] = replace(frame, names=Map())
-        self._ended.append(frame.frame)
-        if len(self._ended) > KEPT_ENDED:
-            for old in self._ended[: KEPT_ENDED // 2]:
-                self._frames.pop(old, None)
-            del self._ended[: KEPT_ENDED // 2]
+        old = self._ended.push(frame.frame)
+        if old is not None:
+            self._frames.pop(old, None)
 
     def _line(self, event: ev.Line) -> None:
         stack = self._stack
@@ -172,11 +212,11 @@ class Folder:
                 return
             frame = stack[index]
         counts = frame.counts
-        table = loops_by_line(self.texts.get(frame.file, ""))
-        if table:
-            counts = advance(table, counts, frame.line, event.line)
-        if frame.function.endswith("comp>") or frame.function == "<genexpr>":
-            counts = ((0, counts[0][1] + 1 if counts and counts[0][0] == 0 else 1),)
+        text = self.texts.get(frame.file)
+        if text is not None:
+            table = loops_of(text, frame.function, frame.first_line)
+            if table or counts:
+                counts = advance(table, counts, frame.line, event.line)
         moved = FrameState(
             frame.frame,
             frame.function,
@@ -227,9 +267,7 @@ class Folder:
         if tensor is None:
             return
         names = tuple(
-            closed(n, self.moment)
-            if n.until is None and n.frame == frame and n.name == name
-            else n
+            closed(n, self.moment) if n.until is None and n.frame == frame and n.name == name else n
             for n in tensor.names
         )
         self._tensors[uid] = replace(tensor, names=names)
@@ -260,6 +298,7 @@ class Folder:
 
     def _node(self, event: ev.Node) -> None:
         self._nodes[event.node] = NodeState(event, self.site, self.moment)
+        self._index(event)
 
     def _write(self, event: ev.Write) -> None:
         counter = self._counters.get(event.counter)
@@ -275,44 +314,62 @@ class Folder:
         )
         writes = (*(counter.writes if counter else ()), write)
         missed = counter.missed if counter else 0
-        if len(writes) > 2 * KEPT_WRITES:
+        if len(writes) > KEPT_SAVED + 2 * KEPT_WRITES:
             writes, dropped = self._thin(event.counter, writes)
             missed += dropped
         self._counters[event.counter] = CounterState(event.counter, event.after, writes, missed)
-        for uid in self._sharers(event.counter, event.uid):
-            known = self._tensors.get(uid)
-            if known is not None:
-                self._tensors[uid] = replace(
-                    known, meta=_with_version(known.meta, event.after), value=None
-                )
+        known = self._tensors.get(event.uid)
+        if known is not None and event.counter != NONE:
+            # Values of other aliases are sent anew only when they are next used.
+            meta = _with_version(known.meta, event.after)
+            self._tensors[event.uid] = replace(known, meta=meta, value=None)
 
-    def _sharers(self, counter: int, uid: int) -> tuple[int, ...]:
-        # Values of other aliases are sent anew only when they are next used.
-        return (uid,) if counter != NONE else ()
-
-    def _thin(self, counter: int, writes: tuple[WriteState, ...]) -> tuple[Any, int]:
+    def _thin(
+        self, counter: int, writes: tuple[WriteState, ...]
+    ) -> tuple[tuple[WriteState, ...], int]:
         """Keep the latest writes, and for each living save the first write after it."""
-        wanted = {
-            save.version
-            for node in self._nodes.values()
-            if not node.dead and node.freed == NONE
-            for save in node.saves
-            if save.counter == counter
-        }
+        versions = sorted(
+            {
+                save.version
+                for node in self._savers(counter)
+                for save in node.saves
+                if save.counter == counter
+            }
+        )
         old, recent = writes[:-KEPT_WRITES], writes[-KEPT_WRITES:]
-        kept = tuple(w for w in old if any(w.before <= v < w.after for v in wanted))
+        kept = tuple(w for w in old if _between(versions, w.before, w.after))[-KEPT_SAVED:]
         return (*kept, *recent), len(old) - len(kept)
+
+    def _savers(self, counter: int) -> list[NodeState]:
+        """The living nodes that hold a save of this counter."""
+        if self._saving is None:
+            # Most runs never ask, so the index begins with the first question.
+            self._saving = {}
+            frozen = self._nodes.finish()
+            self._nodes = frozen.mutate()
+            for node in frozen.values():
+                self._index(node.event)
+        living = [
+            node
+            for node in map(self._nodes.get, self._saving.get(counter, ()))
+            if node is not None and not node.dead and node.freed == NONE
+        ]
+        self._saving[counter] = [node.event.node for node in living]
+        return living
+
+    def _index(self, node: ev.Node) -> None:
+        if self._saving is not None:
+            for counter in {save.counter for save in node.saves}:
+                self._saving.setdefault(counter, []).append(node.node)
 
     def _dead_event(self, event: ev.Dead) -> None:
         for node in event.nodes:
             known = self._nodes.get(node)
             if known is not None and not known.dead:
                 self._nodes[node] = replace(known, dead=True)
-                self._dead.append(node)
-        if len(self._dead) > 2 * KEPT_DEAD:
-            for node in self._dead[:KEPT_DEAD]:
-                self._nodes.pop(node, None)
-            del self._dead[:KEPT_DEAD]
+                old = self._dead.push(node)
+                if old is not None:
+                    self._nodes.pop(old, None)
 
     # backward
 
@@ -324,7 +381,7 @@ class Folder:
         if run is not None:
             self._passes[event.run] = replace(
                 run,
-                order=(*run.order, event.node) if len(run.order) < 4096 else run.order,
+                order=run.order.appended(event.node),
                 arrived=run.arrived.set(event.node, event.grads),
             )
         node = self._nodes.get(event.node)
@@ -387,7 +444,7 @@ class Folder:
     # what came out
 
     def _out(self, event: ev.Output) -> None:
-        self._output.append((event.stream, event.text))
+        self._output = self._output.appended((event.stream, event.text))
 
     def _warned(self, event: ev.Warned) -> None:
         self._warnings = (*self._warnings[-255:], event)
@@ -414,6 +471,12 @@ def _with_version(meta: ev.Tensor, version: int) -> ev.Tensor:
         meta.kind,
         meta.label,
     )
+
+
+def _between(versions: list[int], before: int, after: int) -> bool:
+    """Whether one of these sorted versions is at least `before` and below `after`."""
+    index = bisect_left(versions, before)
+    return index < len(versions) and versions[index] < after
 
 
 _HANDLERS: dict[type, Callable[[Folder, Any], None]] = {

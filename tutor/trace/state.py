@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from immutables import Map
 
 from tutor.trace.events import NONE, BackwardStart, Node, Op, Raised, Save, Tensor, Value, Warned
+from tutor.trace.keep import Prefix
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,8 @@ class PassState:
     event: BackwardStart
     site: Site
     moment: int
-    order: tuple[int, ...] = ()
+    order: Prefix[int] = field(default_factory=Prefix)
+    """The nodes in the order in which the engine reached them."""
     arrived: Map[int, tuple[Value | None, ...]] = field(default_factory=Map)
     sent: Map[int, tuple[Value | None, ...]] = field(default_factory=Map)
     accumulated: tuple[AccumulateState, ...] = ()
@@ -203,7 +205,8 @@ class State:
     passes: Map[int, PassState] = field(default_factory=Map)
     grad_mode: bool = True
     inference: bool = False
-    output: tuple[tuple[int, str], ...] = ()
+    output: Prefix[tuple[int, str]] = field(default_factory=Prefix)
+    """(stream, text): what Python code wrote, in order."""
     warnings: tuple[Warned, ...] = ()
     raised: Raised | None = None
     op: int = NONE
@@ -230,12 +233,9 @@ class State:
 
     @property
     def module_names(self) -> Map[str, int]:
-        """The names of the main program's top level, kept after its end."""
-        merged: dict[str, int] = {}
-        for frame in self.frames.values():
-            if frame.function == "<module>":
-                merged.update(frame.names)
-        return Map(merged)
+        """The names of the main program's top level (frame 0), kept after its end."""
+        frame = self.frames.get(0)
+        return frame.names if frame is not None else Map()
 
     def names_of(self, uid: int) -> tuple[str, ...]:
         """The names that mean this tensor now, `b (in fn)` for those of inner frames."""

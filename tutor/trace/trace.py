@@ -9,9 +9,9 @@ from typing import Literal, TypeVar
 
 from tutor.trace import events as ev
 from tutor.trace.events import AnyEvent
-from tutor.trace.fold import Folder
+from tutor.trace.fold import Checkpoint, Folder
 from tutor.trace.program import Program
-from tutor.trace.state import OpState, PassState, State
+from tutor.trace.state import OpState, PassState, Site, State
 
 KEYFRAME = 256
 """Events between two keyframes: what `at` replays at the most."""
@@ -52,7 +52,7 @@ class Trace:
         self.answers: dict[str, ev.Answer] = {}
         self.ops: list[OpState] = []
         """Every call kept, in order."""
-        self.grad_reads: list[tuple[ev.GradRead, int, tuple[object, ...]]] = []
+        self.grad_reads: list[tuple[ev.GradRead, int, Site]] = []
         """(event, moment, site) of each read of `.grad` in user code."""
         self.truncated_values = 0
         self.truncated_events = 0
@@ -60,7 +60,7 @@ class Trace:
         self.start: ev.Start | None = None
         self._events: list[AnyEvent] = []
         self._folder = Folder()
-        self._keyframes: list[tuple[int, State]] = [(0, State())]
+        self._keyframes: list[tuple[int, Checkpoint]] = [(0, Checkpoint())]
         self._last: State | None = None
         self._line_moments: list[int] = []
 
@@ -72,27 +72,30 @@ class Trace:
         for event in events:
             folder.add(event)
             self._events.append(event)
-            kind = type(event)
-            if kind is ev.Op:
-                op = folder.last_op
-                assert op is not None
-                self.ops.append(op)
-            elif kind is ev.Line:
-                self._line_moments.append(folder.moment)
-            elif kind is ev.GradRead:
-                self.grad_reads.append((event, folder.moment - 1, folder.site))  # type: ignore[arg-type]
-            elif kind is ev.Answer:
-                self.answers[event.id] = event  # type: ignore[union-attr]
-            elif kind is ev.Truncated:
-                self.truncated_values += event.values  # type: ignore[union-attr]
-                self.truncated_events += event.events  # type: ignore[union-attr]
-            elif kind is ev.Finished:
-                self.finished = event  # type: ignore[assignment]
-            elif kind is ev.Start:
-                self.start = event  # type: ignore[assignment]
+            self._note(event)
             if folder.moment % KEYFRAME == 0:
-                self._keyframes.append((folder.moment, folder.state()))
+                self._keyframes.append((folder.moment, folder.checkpoint()))
         self._last = None
+
+    def _note(self, event: AnyEvent) -> None:
+        """Keep the events that are asked for by kind, whatever the moment."""
+        match event:
+            case ev.Line():
+                self._line_moments.append(self._folder.moment)
+            case ev.Op():
+                assert self._folder.last_op is not None  # the fold has just seen it
+                self.ops.append(self._folder.last_op)
+            case ev.GradRead():
+                self.grad_reads.append((event, self._folder.moment - 1, self._folder.site))
+            case ev.Answer():
+                self.answers[event.id] = event
+            case ev.Truncated():
+                self.truncated_values += event.values
+                self.truncated_events += event.events
+            case ev.Finished():
+                self.finished = event
+            case ev.Start():
+                self.start = event
 
     # -- reading ---------------------------------------------------------------------
 
@@ -126,12 +129,10 @@ class Trace:
         if moment == len(self._events):
             return self.last
         index = bisect_right(self._keyframes, moment, key=lambda frame: frame[0]) - 1
-        start, state = self._keyframes[index]
+        start, checkpoint = self._keyframes[index]
         if start == moment:
-            return state
-        folder = Folder(state)
-        folder.texts = self._folder.texts
-        folder.vias = self._folder.vias
+            return checkpoint.state
+        folder = Folder(checkpoint)
         folder.feed(self._events[start:moment])
         return folder.state()
 
