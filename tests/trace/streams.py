@@ -8,11 +8,14 @@ from typing import Any
 
 import msgspec
 from hypothesis import strategies as st
+
 from tutor.trace import events as ev
 
 EVENT_TYPES: tuple[type[ev.Event], ...] = typing.get_args(ev.AnyEvent)
 
-SOURCE = "total = 0\nfor i in range(3):\n    for j in range(2):\n        total += i\n    total += 1\n"
+SOURCE = (
+    "total = 0\nfor i in range(3):\n    for j in range(2):\n        total += i\n    total += 1\n"
+)
 
 _ids = st.integers(min_value=-1, max_value=4)
 _texts = st.sampled_from(["", "b", "<module>", "fn", "snippet.py", "self.hidden[0]", "ÿ→"])

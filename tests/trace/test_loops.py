@@ -12,6 +12,7 @@ from types import FrameType
 from typing import Any
 
 import pytest
+
 from tutor.trace.loops import Counts, advance, loops_of
 
 
