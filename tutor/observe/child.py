@@ -1,0 +1,240 @@
+"""Runs one program under observation, in a process of its own.
+
+`preload` is called once in a process that is forked later and must never compute: a parallel
+kernel in the parent makes the child hang in its first (mechanics, section f). `execute` is
+called once in each child.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import linecache
+import os
+import random
+import runpy
+import sys
+import threading
+import time
+import traceback
+import types
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from tutor.trace import events as ev
+from tutor.trace.program import Program, Source
+
+PRELOADED = (
+    "torch",
+    "torch._dynamo",
+    "torch._functorch.eager_transforms",
+    "torch.utils.checkpoint",
+    "torch._decomp.decompositions_for_jvp",
+    "torch.autograd.gradcheck",
+    "torch.optim",
+    "torch.utils.data",
+    "numpy",
+    "tutor.observe.session",
+    "tutor.observe.probes",
+)
+"""Modules that a first use would otherwise pay for in every child (design, fact 9)."""
+
+
+def preload() -> None:
+    """Import what programs need. Computes nothing."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in PRELOADED:
+            try:
+                importlib.import_module(name)
+            except ImportError:
+                if name.startswith(("torch", "tutor")):
+                    raise
+
+
+def execute(program: Program, events_fd: int) -> int:
+    """Run a program, write its events to the descriptor, and return its exit status."""
+    import torch
+
+    from tutor.observe.capture import Capture
+    from tutor.observe.log import Log
+
+    began = time.perf_counter()
+    log = Log(events_fd)
+    log.add(ev.Start(torch.__version__.split("+")[0], sys.version.split()[0], torch.get_num_threads()))
+    namespace = _main_module(program)
+    _settle(program)
+    Capture(log).start()
+    if program.observed:
+        from tutor.observe.session import Session
+
+        session: Session | None = Session(program, log, namespace)
+    else:
+        session = None
+    how, code = "ok", 0
+    start: Any = None
+    error: BaseException | None = None
+    try:
+        if session is not None:
+            session.start()
+        if program.module is not None:
+            runpy.run_module(program.module, run_name="__main__", alter_sys=True)
+        for source in program.sources:
+            _run(source, namespace)
+            if source.role == "setup":
+                start = _snapshot(program, namespace, session)
+    except SystemExit as stop:
+        how, code = "exited", _exit_code(stop)
+    except BaseException as raised:
+        how, code, error = "error", 1, raised
+    if session is not None:
+        session.stop()
+    if error is not None:
+        _report(error, log, session)
+    _finish(program, namespace, start, session, log)
+    log.add(ev.Finished(how, code, time.perf_counter() - began))
+    log.flush()
+    return code
+
+
+def warm() -> None:
+    """Run one tiny observed program in a child that was forked ahead, to fault its pages in."""
+    from tutor.observe.session import rehearse
+
+    rehearse()
+
+
+# -- the program as `python script.py` would see it ------------------------------------------
+
+
+def _main_module(program: Program) -> dict[str, Any]:
+    module = types.ModuleType("__main__")
+    sys.modules["__main__"] = module
+    namespace = module.__dict__
+    namespace["__builtins__"] = builtins
+    namespace["__annotations__"] = {}
+    main = program.sources[-1].file if program.sources else program.module or "-m"
+    sys.argv = [main, *program.argv]
+    if program.sources:
+        namespace["__file__"] = main
+        namespace["__cached__"] = None
+        folder = os.path.dirname(os.path.abspath(main)) if program.profile == "script" else os.getcwd()
+        if program.module is None:
+            sys.path[0:1] = [folder]
+    else:
+        sys.path[0:1] = [os.getcwd()]
+    for source in program.sources:
+        lines = source.text.splitlines(keepends=True)
+        if not os.path.exists(source.file):
+            # Tracebacks and warnings quote the line; there is no file to read it from.
+            linecache.cache[source.file] = (len(source.text), None, lines, source.file)
+    return namespace
+
+
+def _settle(program: Program) -> None:
+    import torch
+
+    if program.seed is not None:
+        random.seed(program.seed)  # CPython seeds it anew in each forked child
+    if program.profile == "snippet":
+        torch.set_num_threads(1)
+        for source in program.sources:
+            # A process that the program spawns imports its main file again.
+            if os.path.basename(source.file) == source.file and not os.path.exists(source.file):
+                try:
+                    with open(source.file, "x", encoding="utf-8") as stream:
+                        stream.write(source.text)
+                except OSError:
+                    pass
+
+
+def _run(source: Source, namespace: dict[str, Any]) -> None:
+    namespace["__file__"] = source.file
+    code = compile(source.text, source.file, "exec", dont_inherit=True)
+    exec(code, namespace)
+
+
+def _exit_code(stop: SystemExit) -> int:
+    value = stop.code
+    if value is None:
+        return 0
+    if isinstance(value, int):
+        return value & 0xFF
+    print(value, file=sys.stderr)
+    return 1
+
+
+def _report(error: BaseException, log: Any, session: Any) -> None:
+    """Print an exception as Python would, and tell it."""
+    from tutor.observe.stack import cut
+
+    trace = error.__traceback__
+    ours = os.path.dirname(os.path.abspath(__file__))
+    while trace is not None and (
+        trace.tb_frame.f_code.co_filename.startswith(ours)
+        or trace.tb_frame.f_code.co_filename.startswith("<frozen runpy")
+    ):
+        trace = trace.tb_next
+    try:
+        trace = cut(trace)
+        error.__traceback__ = trace
+    except Exception:
+        pass
+    frames: list[tuple[str, int, str]] = []
+    is_user = session.is_user if session is not None else (lambda code: True)
+    for frame, line in traceback.walk_tb(trace):
+        if is_user(frame.f_code):
+            name = frame.f_code.co_qualname.replace("<locals>.", "")
+            frames.append((frame.f_code.co_filename, line, name))
+    if isinstance(error, SyntaxError) and error.filename is not None:
+        frames.append((error.filename, error.lineno or 1, "<module>"))
+    try:
+        text = "".join(traceback.format_exception(type(error), error, trace))
+    except Exception:
+        text = f"{type(error).__name__}\n"
+    try:
+        message = str(error)
+    except Exception:
+        message = "<the message could not be read>"
+    log.add(ev.Raised(type(error).__name__, message[:20_000], tuple(frames), text[:200_000]))
+    try:
+        sys.excepthook(type(error), error, trace)
+    except Exception:
+        traceback.print_exc()
+
+
+def _snapshot(program: Program, namespace: dict[str, Any], session: Any) -> Any:
+    if not program.probes and program.nudge is None:
+        return None
+    from tutor.observe import probes
+
+    def take() -> Any:
+        return probes.snapshot(namespace, program)
+
+    return session.aside(take) if session is not None else take()
+
+
+def _finish(
+    program: Program, namespace: dict[str, Any], start: Any, session: Any, log: Any
+) -> None:
+    """Answer the questions, then end as the interpreter does: threads, atexit, streams."""
+    if program.probes:
+        from tutor.observe import probes
+
+        uid_of: Callable[[Any], int] = session.uid_of if session is not None else lambda tensor: -1
+        for answer in probes.answer(program, namespace, start, uid_of):
+            log.add(answer)
+    log.flush()
+    import atexit
+
+    for action in (threading._shutdown, atexit._run_exitfuncs):  # type: ignore[attr-defined]
+        try:
+            action()
+        except BaseException:
+            traceback.print_exc()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:
+            continue

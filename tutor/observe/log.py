@@ -1,0 +1,68 @@
+"""The log: events on their way out of the observed process."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+
+from tutor.trace import events as ev
+from tutor.trace import wire
+
+BATCH = 1024
+"""Events in one frame."""
+
+LINGER = 0.02
+"""Seconds that an event may wait for company before it is sent."""
+
+
+class Log:
+    """Buffers events and writes them to a descriptor as frames.
+
+    Writing blocks while the reader is behind, which bounds our memory. A descriptor that the
+    program closed silences the log instead of raising into the program.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self.events: list[ev.Event] = []
+        self.add = self.events.append
+        self._thread = 0
+        self._threads: dict[int, int] = {threading.get_ident(): 0}
+        self._sent = time.monotonic()
+        self._pid = os.getpid()
+        self.closed = False
+        self.count = 0
+
+    def tick(self) -> None:
+        """Send what waits if it is much, or old. Called between lines."""
+        if len(self.events) >= BATCH or time.monotonic() - self._sent > LINGER:
+            self.flush()
+
+    def flush(self) -> None:
+        """Send everything now."""
+        self._sent = time.monotonic()
+        if not self.events:
+            return
+        batch = self.events[:]
+        self.events.clear()
+        self.count += len(batch)
+        if self.closed or os.getpid() != self._pid:  # a fork of the program is not observed
+            return
+        try:
+            data = wire.encode(batch)
+            view = memoryview(data)
+            while view:
+                view = view[os.write(self._descriptor, view) :]
+        except (OSError, ValueError):
+            self.closed = True
+
+    def thread(self) -> None:
+        """Say which thread the next events come from, if it is another one than before."""
+        ident = threading.get_ident()
+        number = self._threads.get(ident)
+        if number is None:
+            number = self._threads[ident] = len(self._threads)
+        if number != self._thread:
+            self._thread = number
+            self.add(ev.Thread(number, threading.current_thread().name))

@@ -1,0 +1,383 @@
+"""The function mode: sees every call of a torch function, and what each did."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from tutor.observe.graph import Context, Graph
+from tutor.observe.library import Info, info_of, trampoline
+from tutor.observe.log import Log
+from tutor.observe.passes import Passes
+from tutor.observe.stack import Stack
+from tutor.observe.tensors import Record, Tensors, version_of
+from tutor.observe.values import Values
+from tutor.trace import events as ev
+from tutor.trace.events import NONE
+
+_grad_enabled = torch.is_grad_enabled
+_inference_enabled = torch.is_inference_mode_enabled
+_Tensor = torch.Tensor
+_handle = torch.overrides.handle_torch_function.__code__
+
+
+class Watch(TorchFunctionMode):
+    """Emits an `Op` for each call, with the nodes, writes and tensors that came of it."""
+
+    def __init__(self, log: Log, stack: Stack) -> None:
+        super().__init__()
+        self.log = log
+        self.stack = stack
+        self.values = Values()
+        self.graph = Graph(log, self.values)
+        self.tensors = Tensors(log, self.values, self.graph.note)
+        self.graph.tensors = self.tensors
+        self.passes = Passes(self)
+        self.ops = 0
+        self.nesting = 0
+        self.failures = 0
+        self._modes = (True, False)
+
+    # -- the handler -----------------------------------------------------------------
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        tracer = sys.gettrace()
+        sys.settrace(None)  # our own Python calls need no events
+        caller = sys._getframe(1)
+        while caller.f_code is _handle and caller.f_back is not None:
+            caller = caller.f_back.f_back or caller.f_back
+        call = trampoline(caller)
+        kwargs = kwargs or {}
+        try:
+            info = info_of(func)
+            if info.silent:
+                return call(func, args, kwargs)
+            if info.special:
+                sys.settrace(tracer)
+                return self._special(info, caller, call, func, args, kwargs)
+            return self._observed(info, caller, call, func, args, kwargs, tracer)
+        finally:
+            sys.settrace(tracer)
+
+    def _observed(
+        self, info: Info, caller: Any, call: Any, func: Any, args: Any, kwargs: Any, tracer: Any
+    ) -> Any:
+        """Call a function, and tell what it did."""
+        try:
+            inputs, before = self._look(info, args, kwargs)
+        except Exception:
+            self._failed()
+            inputs, before = [], {}
+        if info.python:
+            sys.settrace(tracer)
+        try:
+            result = call(func, args, kwargs)
+        except BaseException as error:
+            sys.settrace(None)
+            self._raised(info, caller, args, kwargs, inputs, error)
+            raise
+        sys.settrace(None)
+        try:
+            self._tell(info, caller, args, kwargs, inputs, before, result)
+        except Exception:
+            self._failed()
+        return result
+
+    def _failed(self) -> None:
+        # Never into the program. Counted, so that a test can insist on none.
+        self.failures += 1
+        if _DEBUG:
+            import traceback
+
+            traceback.print_exc(file=sys.__stderr__)
+
+    # -- before ----------------------------------------------------------------------
+
+    def _look(
+        self, info: Info, args: Any, kwargs: Any
+    ) -> tuple[list[torch.Tensor], dict[int, int]]:
+        """The tensors among the arguments, and the versions of those that may be written."""
+        if self.stack.threads:
+            self.log.thread()
+        self._check_modes()
+        inputs: list[torch.Tensor] = []
+        for value in args:
+            if isinstance(value, _Tensor):
+                inputs.append(value)
+            elif type(value) in (list, tuple):
+                _flatten(value, inputs)
+        for value in kwargs.values():
+            if isinstance(value, _Tensor):
+                inputs.append(value)
+            elif type(value) in (list, tuple):
+                _flatten(value, inputs)
+        before: dict[int, int] = {}
+        records = self.tensors.record
+        if info.writes or "out" in kwargs:
+            for tensor in inputs:
+                record = records(tensor)
+                before[record.counter] = version_of(tensor)
+        else:
+            for tensor in inputs:
+                records(tensor)
+        return inputs, before
+
+    def _check_modes(self) -> None:
+        modes = (_grad_enabled(), _inference_enabled())
+        if modes != self._modes:
+            self._modes = modes
+            self.log.add(ev.Mode(*modes))
+
+    # -- after -----------------------------------------------------------------------
+
+    def _tell(
+        self,
+        info: Info,
+        caller: Any,
+        args: Any,
+        kwargs: Any,
+        inputs: list[torch.Tensor],
+        before: dict[int, int],
+        result: Any,
+    ) -> None:
+        tensors = self.tensors
+        log = self.log
+        number = self.ops
+        self.ops += 1
+        outs: list[torch.Tensor] = []
+        if isinstance(result, _Tensor):
+            outs.append(result)
+        elif isinstance(result, (list, tuple)):
+            _flatten(result, outs)
+        written: list[tuple[torch.Tensor, Record, int]] = []
+        seen: set[int] = set()
+        for tensor in inputs if before else ():
+            record = tensors.peek(tensor)
+            if record is None or record.counter in seen:
+                continue
+            old = before.get(record.counter, NONE)
+            if old != NONE and version_of(tensor) != old:
+                seen.add(record.counter)
+                written.append((tensor, record, old))
+        position = len(log.events)
+        context = Context(number, inputs, outs, before, info.inplace)
+        self.graph.context = context
+        fresh: list[int] = []
+        source: Record | None = None
+        if info.name in ("Tensor.detach", "torch.detach") and inputs:
+            source = tensors.peek(inputs[0])
+        same = {id(tensor) for tensor in inputs}
+        ids: list[int] = []
+        for tensor in outs:
+            known = tensors.peek(tensor)
+            if id(tensor) in same and known is not None:
+                ids.append(known.uid)
+                continue
+            if source is not None and source.version == NONE:
+                source = None
+            record = tensors.born(tensor, source)
+            same.add(id(tensor))
+            fresh.append(record.uid)
+            ids.append(record.uid)
+        for tensor, record, old in written:
+            tensors.wrote(tensor, record, old, number)
+        if info.inplace or written:
+            for tensor in inputs[:1]:
+                known = tensors.peek(tensor)
+                if known is not None:
+                    tensors.tell(tensor, known)
+        op = ev.Op(
+            number,
+            info.name,
+            tuple(self._uid(tensor) for tensor in inputs),
+            tuple(ids),
+            self._detail(args, kwargs),
+            self._via(caller),
+            None,
+            self.nesting > 0,
+        )
+        # The op comes before what it made: nodes, births and writes refer to it.
+        log.events.insert(min(position, len(log.events)), op)
+        self.graph.context = _NOTHING
+        if self.graph.deaths:
+            self.graph.bury()
+
+    def _uid(self, tensor: torch.Tensor) -> int:
+        record = self.tensors.peek(tensor)
+        return record.uid if record is not None else NONE
+
+    def _raised(
+        self,
+        info: Info,
+        caller: Any,
+        args: Any,
+        kwargs: Any,
+        inputs: list[torch.Tensor],
+        error: BaseException,
+    ) -> None:
+        try:
+            number = self.ops
+            self.ops += 1
+            self.log.add(
+                ev.Op(
+                    number,
+                    info.name,
+                    tuple(self._uid(tensor) for tensor in inputs),
+                    (),
+                    self._detail(args, kwargs),
+                    self._via(caller),
+                    (type(error).__name__, _message(error)),
+                    self.nesting > 0,
+                )
+            )
+        except Exception:
+            self._failed()
+
+    def _via(self, caller: Any) -> int:
+        stack = self.stack
+        if stack.user_file(caller.f_code) is not None:
+            return NONE
+        return stack.via(caller)
+
+    def _detail(self, args: Any, kwargs: Any) -> str:
+        parts: list[str] = []
+        for value in args:
+            if not isinstance(value, _Tensor):
+                text = _plain(value)
+                if text:
+                    parts.append(text)
+        for name, value in kwargs.items():
+            if not isinstance(value, _Tensor):
+                text = _plain(value)
+                if text:
+                    parts.append(f"{name}={text}")
+        return ", ".join(parts)[:200]
+
+    # -- functions with a meaning of their own -------------------------------------------
+
+    def _special(
+        self, info: Info, caller: Any, call: Any, func: Any, args: Any, kwargs: Any
+    ) -> Any:
+        special = info.special
+        if special == "backward":
+            return self.passes.run(info, caller, call, func, args, kwargs)
+        result: Any
+        if special == "gradget":
+            result = call(func, args, kwargs)
+            self._guard(self._grad_read, args[0], result, caller)
+            return result
+        if special in ("gradset", "graddelete"):
+            self._guard(self._look, info, args, kwargs)
+            try:
+                result = call(func, args, kwargs)
+            except BaseException as error:
+                self._raised(info, caller, args, kwargs, _tensors(args), error)
+                raise
+            value = args[1] if len(args) > 1 else None
+            self._guard(self.tensors.set_grad, args[0], "none" if value is None else "set")
+            return result
+        if special == "record":
+            name = next((a for a in args if isinstance(a, str)), "")
+            if name.startswith("Optimizer."):
+                self._guard(self._note, name.split("#")[0], name.split("#")[-1], caller)
+            return call(func, args, kwargs)
+        tracer = sys.gettrace()
+        result = self._observed(info, caller, call, func, args, kwargs, tracer)
+        if special == "retain":
+            self._guard(self.tensors.retain, args[0])
+        elif special in ("flag", "dataset"):
+            self._guard(self._retell, args[0])
+        elif special == "mode":
+            self._guard(self._check_modes)
+        return result
+
+    def _guard(self, action: Any, *arguments: Any) -> None:
+        tracer = sys.gettrace()
+        sys.settrace(None)
+        try:
+            action(*arguments)
+        except Exception:
+            self._failed()
+        finally:
+            sys.settrace(tracer)
+
+    def _retell(self, tensor: torch.Tensor) -> None:
+        record = self.tensors.record(tensor)
+        self.tensors.tell(tensor, record)
+        self.tensors.contents(tensor, record)
+
+    def _grad_read(self, tensor: torch.Tensor, grad: Any, caller: Any) -> None:
+        if self.stack.user_file(caller.f_code) is None:
+            return  # optimizers and modules look at .grad all the time
+        record = self.tensors.record(tensor)
+        held = NONE
+        if isinstance(grad, _Tensor):
+            held = self.tensors.record(grad).uid
+            if record.grad != held:
+                self.tensors.set_grad(tensor, "set")
+        self.log.add(ev.GradRead(record.uid, held))
+
+    def _note(self, name: str, detail: str, caller: Any) -> None:
+        number = self.ops
+        self.ops += 1
+        self.log.add(ev.Op(number, name, (), (), detail, self._via(caller), None, self.nesting > 0))
+
+    def note_call(self, name: str, args: Any, result: Any, frame: Any, *, error: Any = None) -> None:
+        """Tell of a library call that the mode does not see (`Parameter`, `Function.apply`)."""
+        inputs: list[torch.Tensor] = []
+        _flatten(list(args), inputs)
+        for tensor in inputs:
+            self.tensors.record(tensor)
+        back = frame.f_back or frame
+        info = Info(name)
+        if error is not None:
+            self._raised(info, back, (), {}, inputs, error)
+            return
+        before: dict[int, int] = {}
+        self._tell(info, back, (), {}, inputs, before, result)
+
+
+_DEBUG = False
+_NOTHING = Context(NONE)
+_PRINTABLE = (int, float, bool, str, torch.dtype, torch.device, torch.memory_format)
+
+
+def _plain(value: Any, depth: int = 0) -> str:
+    if value is None or isinstance(value, _PRINTABLE):
+        return repr(value)[:60]
+    if isinstance(value, slice):
+        return ":".join("" if v is None else _plain(v) for v in (value.start, value.stop, value.step)[: 2 + (value.step is not None)])
+    if value is Ellipsis:
+        return "..."
+    if isinstance(value, (tuple, list)) and depth < 2 and len(value) <= 8:
+        parts = [_plain(v, depth + 1) for v in value]
+        return f"({', '.join(p for p in parts if p)})" if any(parts) else ""
+    return ""
+
+
+def _flatten(values: Any, into: list[torch.Tensor], depth: int = 0) -> None:
+    for value in values:
+        if isinstance(value, _Tensor):
+            into.append(value)
+        elif depth < 2 and isinstance(value, (list, tuple)):
+            _flatten(value, into, depth + 1)
+        elif depth < 2 and isinstance(value, dict):
+            _flatten(value.values(), into, depth + 1)
+
+
+def _tensors(values: Any) -> list[torch.Tensor]:
+    found: list[torch.Tensor] = []
+    _flatten(values, found)
+    return found
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)[:4000]
+    except Exception:
+        return "<the message could not be read>"

@@ -1,0 +1,122 @@
+"""One observed run: puts the stack, the mode and the hooks into library calls together."""
+
+from __future__ import annotations
+
+import os
+import sys
+import types
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import torch
+
+from tutor.observe.log import Log
+from tutor.observe.mode import Watch
+from tutor.observe.stack import Stack
+from tutor.trace.program import Program, snippet
+
+T = TypeVar("T")
+
+
+class Session:
+    """Watches this process from `start` to `stop`."""
+
+    def __init__(self, program: Program, log: Log, namespace: dict[str, Any]) -> None:
+        files = {source.file: source.text for source in program.sources}
+        folder = None
+        if program.profile == "script":
+            main = program.sources[-1].file if program.sources else None
+            folder = os.path.dirname(os.path.abspath(main)) if main else os.getcwd()
+        self._log = log
+        self.stack = Stack(log, files, folder, namespace)
+        self.watch = Watch(log, self.stack)
+        self.stack.bind_value = self.watch.tensors.bound
+        self.stack.on_module = self.watch.tensors.label
+        self.stack.on_thread = self._enter_thread
+        for source in program.sources:
+            self.stack.announce(source.file, source.text, source.role)
+        self._hook_library()
+
+    def start(self) -> None:
+        """Begin to watch."""
+        self.watch.__enter__()
+        self.stack.start()
+
+    def stop(self) -> None:
+        """End watching; what the process does from now on is not told."""
+        self.stack.stop()
+        try:
+            self.watch.__exit__(None, None, None)
+        except Exception:  # the program left another mode on top of ours
+            pass
+
+    def aside(self, action: Callable[[], T]) -> T:
+        """Do something of ours while the program waits, unseen."""
+        tracer = sys.gettrace()
+        sys.settrace(None)
+        try:
+            with torch._C.DisableTorchFunction():
+                return action()
+        finally:
+            sys.settrace(tracer)
+
+    def uid_of(self, tensor: Any) -> int:
+        """The id of a living tensor in the trace, -1 if it was never seen."""
+        return self.watch.tensors.known(tensor)
+
+    def is_user(self, code: types.CodeType) -> bool:
+        """Whether a frame with this code belongs to the user's files."""
+        return self.stack.user_file(code) is not None
+
+    # -- library calls that the mode does not see ------------------------------------------
+
+    def _enter_thread(self) -> None:
+        self.watch.__enter__()
+
+    def _hook_library(self) -> None:
+        stack = self.stack
+        stack.on_return(torch.nn.Parameter.__new__.__code__, self._parameter)
+        stack.on_return(torch.autograd.Function.apply.__func__.__code__, self._applied)  # type: ignore[attr-defined]
+
+    def _parameter(self, frame: types.FrameType, result: Any) -> None:
+        if not isinstance(result, torch.Tensor):
+            return
+        source = frame.f_locals.get("data")
+        args = [source] if isinstance(source, torch.Tensor) else []
+        self._note("nn.Parameter", args, result, frame)
+
+    def _applied(self, frame: types.FrameType, result: Any) -> None:
+        if result is None:
+            return
+        given = frame.f_locals
+        name = getattr(given.get("cls"), "__name__", "Function")
+        self._note(f"Function.apply {name}", given.get("args", ()), result, frame)
+
+    def _note(self, name: str, args: Any, result: Any, frame: types.FrameType) -> None:
+        try:
+            with torch._C.DisableTorchFunction():
+                self.watch.note_call(name, args, result, frame)
+        except Exception:
+            self.watch._failed()
+
+
+def rehearse() -> None:
+    """Observe a tiny program into nowhere, so that a real run finds everything warm.
+
+    Touches no random state. The engine's sequence numbers move on, which nothing shows.
+    """
+    read, write = os.pipe()
+    try:
+        log = Log(write)
+        namespace: dict[str, Any] = {"__name__": "__warm__"}
+        program = snippet("import torch\nx = torch.ones(2, requires_grad=True)\n(x * x).sum().backward()\n")
+        session = Session(program, log, namespace)
+        session.start()
+        try:
+            exec(compile(program.main, program.sources[-1].file, "exec"), namespace)
+        finally:
+            session.stop()
+        log.flush()
+    finally:
+        os.close(read)
+        os.close(write)

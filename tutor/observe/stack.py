@@ -1,0 +1,404 @@
+"""The user's stack, by `sys.settrace`: frames entered and left, lines, names, tracebacks.
+
+Only user files get line events. A file is the user's if it was given with the program or lies
+beside it and not in an installed package.
+"""
+
+from __future__ import annotations
+
+import dis
+import os
+import sys
+import sysconfig
+import threading
+import types
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from tutor.observe.library import trampoline_codes
+from tutor.observe.log import Log
+from tutor.observe.names import Target, targets_by_line
+from tutor.trace import events as ev
+from tutor.trace.events import NONE
+
+_GENERATOR = 0x20 | 0x80 | 0x200  # CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR
+_YIELDS = frozenset(
+    dis.opmap[name] for name in ("YIELD_VALUE", "SEND", "YIELD_FROM") if name in dis.opmap
+)
+_OURS = os.path.dirname(os.path.abspath(__file__))
+_TORCH = os.path.dirname(os.path.abspath(torch.__file__))
+_LETHAL = frozenset(["_exit", "kill", "abort", "execv", "execve", "string_at", "raise_signal"])
+"""Names whose use may end the process at once: what waits is sent before each such line."""
+
+ITEMS = 8
+"""Items of a list or dict that are named, one level down."""
+
+
+class FileInfo:
+    """What is known of one user file: its names, and the lines that bind them."""
+
+    def __init__(self, file: str, text: str) -> None:
+        self.file = file
+        self.targets = targets_by_line(text)
+
+
+class Frame:
+    """One activation of a user function, and the local trace function for it.
+
+    Holds no reference to the interpreter's frame, so that it keeps nothing alive.
+    """
+
+    __slots__ = ("bound", "file", "id", "is_module", "lethal", "line", "pending", "stack", "suspended")
+
+    def __init__(self, stack: Stack, number: int, file: FileInfo, is_module: bool, lethal: bool) -> None:
+        self.stack = stack
+        self.id = number
+        self.file = file
+        self.is_module = is_module
+        self.lethal = lethal
+        self.line = NONE
+        self.pending: tuple[Target, ...] | None = None
+        self.bound: dict[str, int] = {}
+        self.suspended = False
+
+    def trace(self, frame: types.FrameType, event: str, arg: Any) -> Any:
+        """The local trace function. Anything of ours that fails must not reach the program."""
+        stack = self.stack
+        log = stack.log
+        if stack.threads:
+            log.thread()
+        if event == "line":
+            if self.pending is not None:
+                stack.bind(self, frame)
+            line = frame.f_lineno
+            self.line = line
+            log.add(ev.Line(self.id, line))
+            self.pending = self.file.targets.get(line)
+            if self.lethal:
+                log.flush()
+            elif len(log.events) > 256:
+                log.tick()
+        elif event == "return":
+            if self.pending is not None:
+                stack.bind(self, frame)
+                self.pending = None
+            code = frame.f_code
+            self.suspended = bool(code.co_flags & _GENERATOR) and (
+                code.co_code[frame.f_lasti] in _YIELDS
+            )
+            log.add(ev.Leave(self.id, not self.suspended))
+            stack.pop(self)
+        elif event == "exception":
+            cut(arg[2])
+        return self.trace
+
+
+class Stack:
+    """All user frames of the program, by thread."""
+
+    def __init__(
+        self, log: Log, files: dict[str, str], folder: str | None, main: dict[str, Any]
+    ) -> None:
+        self.log = log
+        self.files: dict[str, FileInfo] = {}
+        self.threads = False
+        self.main = main
+        self.bind_value: Callable[[Any], int] = lambda value: NONE
+        self.on_module: Callable[[str, Any], None] = lambda name, value: None
+        self._folder = folder
+        self._codes: dict[int, tuple[types.CodeType, FileInfo | None]] = {}
+        self._returns: dict[types.CodeType, Callable[[types.FrameType, Any], None]] = {}
+        self._local = threading.local()
+        self._local.frames = []
+        self._main_frames: list[Frame] = self._local.frames
+        self._next = 1
+        self._main_bound: dict[str, int] = {}
+        self._vias: dict[tuple[int, ...], int] = {}
+        self._kept: list[types.CodeType] = []
+        self.on_thread: Callable[[], None] = lambda: None
+        for file, text in files.items():
+            self._add_file(file, text)
+
+    def _add_file(self, file: str, text: str) -> FileInfo:
+        info = self.files[file] = FileInfo(file, text)
+        return info
+
+    def announce(self, file: str, text: str, role: str) -> None:
+        """Send the text of a user file."""
+        self.log.add(ev.Text(file, text, role))
+
+    # -- reading ---------------------------------------------------------------------
+
+    @property
+    def frames(self) -> list[Frame]:
+        """The user frames of this thread, outermost first."""
+        try:
+            frames: list[Frame] = self._local.frames
+        except AttributeError:
+            frames = self._local.frames = []
+        return frames
+
+    def user_file(self, code: types.CodeType) -> FileInfo | None:
+        """The user file that this code belongs to, None for everybody else's."""
+        known = self._codes.get(id(code))
+        if known is not None and known[0] is code:
+            return known[1]
+        info = None if code in trampoline_codes else self._classify(code.co_filename)
+        self._codes[id(code)] = (code, info)
+        return info
+
+    def _classify(self, file: str) -> FileInfo | None:
+        known = self.files.get(file)
+        if known is not None:
+            return known
+        if self._folder is None or file.startswith("<"):
+            return None
+        path = os.path.abspath(file)
+        if not path.startswith(self._folder + os.sep) or "site-packages" in path:
+            return None
+        if path.startswith((_OURS, _TORCH, *_LIBRARIES)):
+            return None
+        try:
+            with open(path, encoding="utf-8", errors="replace") as stream:
+                text = stream.read()
+        except OSError:
+            return None
+        info = FileInfo(file, text)
+        self.files[file] = info
+        self.log.add(ev.Text(file, text, "module"))
+        return info
+
+    def via(self, frame: types.FrameType | None) -> int:
+        """The path of library frames from the nearest user frame to this one, interned."""
+        codes: list[types.CodeType] = []
+        while frame is not None and self.user_file(frame.f_code) is None:
+            code = frame.f_code
+            if not code.co_filename.startswith(_OURS) and code not in trampoline_codes:
+                codes.append(code)
+            frame = frame.f_back
+            if len(codes) > 40:
+                break
+        if not codes:
+            return NONE
+        key = tuple(map(id, codes))
+        number = self._vias.get(key)
+        if number is None:
+            number = self._vias[key] = len(self._vias)
+            self._kept.extend(codes)  # ids stay those of these codes
+            path = tuple((_tail(c.co_filename), c.co_qualname) for c in reversed(codes))
+            self.log.add(ev.Via(number, path))
+        return number
+
+    # -- tracing ---------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Watch this thread and those that start later."""
+        threading.settrace(self.call)
+        sys.settrace(self.call)
+
+    def stop(self) -> None:
+        """Stop watching."""
+        sys.settrace(None)
+        threading.settrace(None)  # type: ignore[arg-type]
+
+    def on_return(self, code: types.CodeType, handler: Callable[[types.FrameType, Any], None]) -> None:
+        """Call `handler(frame, result)` when a library function with this code returns."""
+        self._returns[code] = handler
+
+    def call(self, frame: types.FrameType, event: str, arg: Any) -> Any:
+        """The global trace function: called when any Python function is entered."""
+        code = frame.f_code
+        known = self._codes.get(id(code))
+        info = known[1] if known is not None and known[0] is code else self.user_file(code)
+        if info is None:
+            handler = self._returns.get(code)
+            if handler is not None:
+                return _Return(handler)
+            return None
+        resumed = frame.f_trace
+        record = getattr(resumed, "__self__", None) if resumed is not None else None
+        if isinstance(record, Frame) and record.suspended:
+            record.suspended = False
+            self._push(record, frame, NONE)
+            return record.trace
+        is_module = code.co_name == "<module>"
+        if is_module and frame.f_globals is self.main:
+            number = 0
+        else:
+            number = self._next
+            self._next += 1
+        record = Frame(self, number, info, is_module, not _LETHAL.isdisjoint(code.co_names))
+        if number == 0:
+            record.bound = self._main_bound  # setup and program share their names
+        back = frame.f_back
+        via = NONE
+        if number and back is not None and self.user_file(back.f_code) is None:
+            via = self.via(back)
+        self._push(record, frame, via)
+        if code.co_argcount or code.co_kwonlyargcount or code.co_flags & 0x0C:
+            self._bind_arguments(record, frame)
+        return record.trace
+
+    def _push(self, record: Frame, frame: types.FrameType, via: int) -> None:
+        if threading.get_ident() != self._first:
+            if not self.threads:
+                self.threads = True
+            self.log.thread()
+            if not hasattr(self._local, "seen"):
+                self._local.seen = True
+                self.on_thread()
+        elif self.threads:
+            self.log.thread()
+        code = frame.f_code
+        self.frames.append(record)
+        name = code.co_qualname.replace("<locals>.", "")
+        self.log.add(ev.Enter(record.id, name, code.co_filename, code.co_firstlineno, via))
+
+    _first = threading.get_ident()
+
+    def pop(self, record: Frame) -> None:
+        """Forget a frame that returned, and any above it whose return was not seen."""
+        frames = self.frames
+        while frames:
+            if frames.pop() is record:
+                break
+
+    def _bind_arguments(self, record: Frame, frame: types.FrameType) -> None:
+        code = frame.f_code
+        count = code.co_argcount + code.co_kwonlyargcount
+        count += bool(code.co_flags & 0x04) + bool(code.co_flags & 0x08)
+        values = frame.f_locals
+        for name in code.co_varnames[:count]:
+            if name in values:
+                self._bind_one(record, name, values[name], name == "self")
+
+    def bind(self, record: Frame, frame: types.FrameType) -> None:
+        """Look at what the last statement of a frame bound, and say what changed."""
+        pending = record.pending
+        if pending is None:
+            return
+        values = frame.f_globals if record.is_module else frame.f_locals
+        for target in pending:
+            value = values.get(target.name, _MISSING)
+            if target.attr is None:
+                if value is _MISSING and not record.is_module:
+                    value = frame.f_globals.get(target.name, _MISSING)
+                self._bind_one(record, target.name, value, False)
+            elif value is not _MISSING:
+                try:
+                    inner = vars(value).get(target.attr, _MISSING)
+                except TypeError:
+                    continue
+                if inner is _MISSING and isinstance(value, torch.nn.Module):
+                    inner = value._parameters.get(target.attr, value._buffers.get(target.attr))
+                self._bind_one(record, target.text, inner, False)
+
+    def _bind_one(self, record: Frame, name: str, value: Any, shallow: bool) -> None:
+        kind = type(value)
+        if kind in _PLAIN:
+            if record.bound:
+                self._unbind(record, name)
+            return
+        if issubclass(kind, torch.Tensor):
+            if record.bound:
+                self._unbind(record, name, keep=True)
+            self._set(record, name, value)
+        elif kind is list or kind is tuple:
+            self._unbind(record, name)
+            for index, item in enumerate(value[:ITEMS]):
+                if isinstance(item, torch.Tensor):
+                    self._set(record, f"{name}[{index}]", item)
+        elif kind is dict:
+            self._unbind(record, name)
+            for index, (key, item) in enumerate(value.items()):
+                if index >= ITEMS:
+                    break
+                if isinstance(item, torch.Tensor) and isinstance(key, (str, int)):
+                    self._set(record, f"{name}[{key!r}]", item)
+        elif isinstance(value, torch.nn.Module):
+            if not shallow:
+                self._unbind(record, name)
+                self.on_module(name, value)
+        elif record.bound:
+            self._unbind(record, name)
+
+    def _set(self, record: Frame, name: str, tensor: Any) -> None:
+        uid = self.bind_value(tensor)
+        if uid != NONE and record.bound.get(name) != uid:
+            record.bound[name] = uid
+            self.log.add(ev.Bind(record.id, name, uid))
+
+    def _unbind(self, record: Frame, name: str, keep: bool = False) -> None:
+        bound = record.bound
+        if not keep and name in bound:
+            del bound[name]
+            self.log.add(ev.Bind(record.id, name, NONE))
+        stem = name + "["
+        for other in [n for n in bound if n.startswith(stem)]:
+            del bound[other]
+            self.log.add(ev.Bind(record.id, other, NONE))
+
+
+class _Return:
+    """A local trace function that only reports the return of one library frame."""
+
+    __slots__ = ("handler",)
+
+    def __init__(self, handler: Callable[[types.FrameType, Any], None]) -> None:
+        self.handler = handler
+
+    def __call__(self, frame: types.FrameType, event: str, arg: Any) -> Any:
+        frame.f_trace_lines = False
+        if event == "return":
+            self.handler(frame, arg)
+        return self
+
+
+def _paths(*names: str) -> tuple[str, ...]:
+    found = sysconfig.get_paths()
+    return tuple(os.path.abspath(found[name]) for name in names if name in found)
+
+
+_LIBRARIES = _paths("stdlib", "platstdlib", "purelib", "platlib")
+_MISSING = object()
+_PLAIN = (int, float, str, bool, type(None), bytes, complex, type(_MISSING))
+
+
+def _tail(file: str) -> str:
+    """`torch/optim/sgd.py` for a file in torch, else the last two parts of the path."""
+    if file.startswith(_TORCH):
+        return "torch" + file[len(_TORCH) :].replace(os.sep, "/")
+    return "/".join(file.replace(os.sep, "/").split("/")[-2:])
+
+
+def cut(traceback: types.TracebackType | None) -> types.TracebackType | None:
+    """Take our frames out of a traceback, in place.
+
+    What is taken out is the function mode's handler and the trampoline, and, where a Python
+    function of torch handed over to the mode, that function's first frame and
+    `handle_torch_function`: the function appears again below, as it would bare.
+    """
+    chain: list[types.TracebackType] = []
+    entry = traceback
+    while entry is not None:
+        chain.append(entry)
+        entry = entry.tb_next
+    keep = [True] * len(chain)
+    touched = False
+    for index, entry in enumerate(chain):
+        code = entry.tb_frame.f_code
+        if code in trampoline_codes or code.co_filename.startswith(_OURS):
+            keep[index] = False
+            touched = True
+            above = index - 1
+            if above > 0 and chain[above].tb_frame.f_code.co_name == "handle_torch_function":
+                keep[above] = keep[above - 1] = False
+    if not touched:
+        return traceback
+    kept = [entry for entry, wanted in zip(chain, keep, strict=True) if wanted]
+    for entry, following in zip(kept, [*kept[1:], None], strict=True):
+        if entry.tb_next is not following:
+            entry.tb_next = following
+    return kept[0] if kept else None

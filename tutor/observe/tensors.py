@@ -1,0 +1,276 @@
+"""The tensors of a run: an id for each object, its version counter, what changed about it."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from tutor.observe.log import Log
+from tutor.observe.values import Values, dtype_name
+from tutor.trace import events as ev
+from tutor.trace.events import NONE
+
+_is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor
+
+
+class Record:
+    """What was last said of one tensor object."""
+
+    __slots__ = ("base", "counter", "grad", "label", "leaf", "meta", "node", "pointer", "uid", "version")
+
+    def __init__(self, uid: int) -> None:
+        self.uid = uid
+        self.counter = NONE
+        self.version = NONE
+        self.node = NONE
+        self.pointer = NONE
+        self.base = NONE
+        self.grad = NONE
+        self.leaf = False
+        self.label = ""
+        self.meta: tuple[Any, ...] = ()
+
+
+def version_of(tensor: torch.Tensor) -> int:
+    """The version, NONE for an inference tensor (it has none) or an unreadable one."""
+    try:
+        return tensor._version
+    except Exception:
+        return NONE
+
+
+def pointer_of(tensor: torch.Tensor) -> int:
+    """The address of the first element, NONE for a tensor without memory of its own."""
+    try:
+        return tensor.data_ptr()
+    except Exception:
+        return NONE
+
+
+def storage_of(tensor: torch.Tensor) -> int:
+    """The address of the memory that a tensor lies in: a key while its owner lives."""
+    try:
+        if _is_wrapped(tensor):
+            return NONE
+        return tensor.untyped_storage()._cdata
+    except Exception:
+        return NONE
+
+
+def shape_of(tensor: torch.Tensor) -> tuple[int, ...]:
+    """The shape; empty where it cannot be read (nested tensors)."""
+    try:
+        return tuple(int(size) for size in tensor.shape)
+    except Exception:
+        return ()
+
+
+def base_of(tensor: torch.Tensor) -> torch.Tensor | None:
+    """The tensor that this one is a view of."""
+    try:
+        return tensor._base if tensor._is_view() else None
+    except Exception:
+        return None
+
+
+class Tensors:
+    """The registry of living tensors, by object.
+
+    Ids of dead objects are used again by the interpreter. A new result overwrites its
+    predecessor's record; a tensor that no call showed being made is told from its predecessor
+    by a version or an address that does not fit.
+    """
+
+    def __init__(self, log: Log, values: Values, node_of: Callable[[Any], int]) -> None:
+        self._log = log
+        self._values = values
+        self._node_of = node_of
+        self._records: dict[int, Record] = {}
+        self.versions: dict[int, int] = {}
+        self.grads: dict[int, int] = {}
+        """uid of a tensor that is somebody's `.grad` -> that somebody's uid."""
+        self.labels: dict[int, str] = {}
+        """id of a parameter -> its name inside its module."""
+        self.retained: list[weakref.ref[torch.Tensor]] = []
+        self._next = 0
+
+    # -- identity --------------------------------------------------------------------
+
+    def record(self, tensor: torch.Tensor) -> Record:
+        """The record of a tensor, made (and told) if it was not known."""
+        known = self._records.get(id(tensor))
+        if known is not None:
+            version = version_of(tensor)
+            last = self.versions.get(known.counter, NONE)
+            if version == last:
+                return known
+            if version > last and last != NONE and pointer_of(tensor) == known.pointer:
+                # A write that no call showed: `set_`, a C++ function, a hidden helper.
+                self.wrote(tensor, known, last, NONE)
+                return known
+        return self.born(tensor)
+
+    def bound(self, tensor: torch.Tensor) -> int:
+        """The uid of a tensor that a name was found to mean."""
+        known = self._records.get(id(tensor))
+        if known is not None and pointer_of(tensor) != known.pointer:
+            if known.meta[:2] != (shape_of(tensor), dtype_name(tensor.dtype)):
+                return self.born(tensor).uid
+        return self.record(tensor).uid
+
+    def known(self, tensor: Any) -> int:
+        """The uid of a tensor that has been seen, else NONE."""
+        record = self._records.get(id(tensor))
+        return record.uid if record is not None else NONE
+
+    def peek(self, tensor: Any) -> Record | None:
+        """The record of a tensor, without looking at the tensor."""
+        return self._records.get(id(tensor))
+
+    def born(self, tensor: torch.Tensor, source: Record | None = None) -> Record:
+        """Tell of a new tensor. `source` is the one whose counter it shares by `detach`."""
+        record = Record(self._next)
+        self._next += 1
+        record.label = self.labels.get(id(tensor), "")
+        base = base_of(tensor)
+        record.pointer = pointer_of(tensor)
+        record.version = version_of(tensor)
+        if base is not None:
+            parent = self._records.get(id(base)) or self.born(base)
+            record.base = parent.uid
+            record.counter = parent.counter
+        elif source is not None:
+            record.counter = source.counter
+        else:
+            record.counter = record.uid
+        self._records[id(tensor)] = record
+        if record.version != NONE:
+            self.versions.setdefault(record.counter, record.version)
+            if record.counter == record.uid:
+                self.versions[record.counter] = record.version
+        self.tell(tensor, record)
+        self.contents(tensor, record)
+        return record
+
+    # -- telling ---------------------------------------------------------------------
+
+    def tell(self, tensor: torch.Tensor, record: Record) -> None:
+        """Say what torch says of a tensor now, unless it was said."""
+        node, out, leaf, requires = NONE, 0, True, False
+        try:
+            requires = tensor.requires_grad
+            function = tensor.grad_fn
+            if function is not None:
+                node = self._node_of(function)
+                out = tensor.output_nr
+                leaf = False
+        except Exception:  # a stale view made under no_grad refuses
+            leaf = False
+        record.node = node
+        record.leaf = leaf
+        meta = (
+            shape_of(tensor),
+            dtype_name(tensor.dtype),
+            str(tensor.device),
+            requires,
+            leaf,
+            node,
+            out,
+            record.counter,
+            version_of(tensor),
+            storage_of(tensor),
+            record.base,
+            type(tensor).__name__,
+            record.label,
+        )
+        if meta != record.meta:
+            record.meta = meta
+            self._log.add(ev.Tensor(record.uid, *meta))
+
+    def contents(self, tensor: torch.Tensor, record: Record) -> None:
+        """Say what a tensor holds now."""
+        if _is_wrapped(tensor):
+            return
+        value = self._values.read(tensor)
+        if value is not None:
+            self._log.add(ev.Contents(record.uid, value))
+
+    def wrote(self, tensor: torch.Tensor, record: Record, before: int, op: int) -> None:
+        """Say that a tensor's counter moved from `before` to what it is now."""
+        after = version_of(tensor)
+        self.versions[record.counter] = after
+        record.pointer = pointer_of(tensor)
+        self._log.add(
+            ev.Write(record.counter, record.uid, storage_of(tensor), before, after, op)
+        )
+        self.tell(tensor, record)
+        base = base_of(tensor)
+        if base is not None:
+            parent = self._records.get(id(base))
+            if parent is not None:
+                self.tell(base, parent)
+                self.contents(base, parent)
+        self.contents(tensor, record)
+        owner = self.grads.get(record.uid)
+        if owner is not None:
+            self._log.add(ev.Grad(owner, record.uid, self._values.read(tensor), "write"))
+
+    def set_grad(self, tensor: torch.Tensor, how: str) -> None:
+        """Say what `.grad` of a tensor is now."""
+        record = self.record(tensor)
+        grad = grad_of(tensor)
+        if grad is None:
+            record.grad = NONE
+            self._log.add(ev.Grad(record.uid, NONE, None, how))
+            return
+        held = self.record(grad)
+        record.grad = held.uid
+        self.grads[held.uid] = record.uid
+        self._log.add(ev.Grad(record.uid, held.uid, self._values.read(grad), how))
+
+    def retain(self, tensor: torch.Tensor) -> None:
+        """Remember a tensor whose `.grad` is filled though it is no leaf."""
+        self.retained = [ref for ref in self.retained if ref() is not None]
+        self.retained.append(weakref.ref(tensor))
+
+    def check_retained(self) -> None:
+        """Say what the last pass put into `.grad` of tensors that retain it."""
+        for ref in self.retained:
+            tensor = ref()
+            if tensor is None:
+                continue
+            grad = grad_of(tensor)
+            if grad is None:
+                continue
+            record = self.record(tensor)
+            if self.record(grad).uid != record.grad or grad.requires_grad:
+                self.set_grad(tensor, "retained")
+
+    def label(self, name: str, module: torch.nn.Module) -> None:
+        """Learn the names of a module's parameters and buffers."""
+        if len(self.labels) > 20_000:
+            return
+        for inner, parameter in [*module.named_parameters(), *module.named_buffers()]:
+            text = f"{name}.{inner}"
+            if self.labels.get(id(parameter)) == text:
+                continue
+            if id(parameter) in self.labels and name == "self":
+                continue
+            self.labels[id(parameter)] = text
+            record = self.record(parameter)
+            if record.label != text:
+                record.label = text
+                self.tell(parameter, record)
+
+
+def grad_of(tensor: torch.Tensor) -> torch.Tensor | None:
+    """`.grad`, without the warning that reading it of a non-leaf gives."""
+    try:
+        if not tensor.is_leaf and not tensor.retains_grad:
+            return None
+        return tensor.grad
+    except Exception:
+        return None
