@@ -107,40 +107,50 @@ def test_inside_the_function_both_names_mean_the_tensor_and_after_it_only_the_ou
     assert recorded.last.named("b") is None
 
 
-def test_a_tensor_knows_the_call_that_made_it_even_across_a_keyframe(
-    monkeypatch: pytest.MonkeyPatch,
+def test_a_tensor_knows_the_call_that_made_it() -> None:
+    assert folded([ev.Op(7, "torch.exp", (), (1,)), tensor(1)]).tensors[1].op == 7
+
+
+THREADS: list[ev.AnyEvent] = [
+    ev.Enter(0, "<module>", "a.py", 1),
+    ev.Thread(1, "worker"),
+    ev.Enter(1, "work", "a.py", 5),
+    ev.Thread(0, "MainThread"),
+    ev.Leave(0),
+    ev.Thread(1, "worker"),
+    ev.Line(1, 6),
+]
+
+
+def test_a_thread_has_a_stack_of_its_own() -> None:
+    stacks = [[p.function for p in folded(THREADS[:m]).stack] for m in range(len(THREADS) + 1)]
+    assert stacks == [[], ["<module>"], [], ["work"], ["<module>"], [], ["work"], ["work"]]
+
+
+def graveyard() -> list[ev.AnyEvent]:
+    """More deaths and returns than are kept, one after the other."""
+    out: list[ev.AnyEvent] = [ev.Text("a.py", SOURCE), ev.Enter(0, "<module>", "a.py", 1)]
+    for n in range(1, 12):
+        out += [ev.Line(0, 2 + n % 3), ev.Enter(n, "f", "a.py", 1), ev.Leave(n)]
+        out += [ev.Node(n, "Mul", n, n, ()), ev.Dead((n,))]
+    return out
+
+
+@pytest.mark.parametrize(
+    "events", [founding_run(), THREADS, graveyard()], ids=["founding", "threads", "graveyard"]
+)
+def test_a_fold_taken_up_at_any_moment_ends_in_the_same_state(
+    events: list[ev.AnyEvent], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trace, "KEYFRAME", 1)
-    recorded = Trace()
-    recorded.extend([ev.Op(7, "torch.exp", (), (1,)), tensor(1), ev.Line(0, 1)])
-    assert recorded.at(2).tensors[1].op == 7
-
-
-def test_a_thread_has_a_stack_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trace, "KEYFRAME", 1)
-    recorded = Trace()
-    recorded.extend(
-        [
-            ev.Enter(0, "<module>", "a.py", 1),
-            ev.Thread(1, "worker"),
-            ev.Enter(1, "work", "a.py", 5),
-            ev.Thread(0, "MainThread"),
-            ev.Leave(0),
-            ev.Thread(1, "worker"),
-            ev.Line(1, 6),
-        ]
-    )
-    stacks = [[p.function for p in recorded.at(m).stack] for m in range(8)]
-    assert stacks == [
-        [],
-        ["<module>"],
-        [],
-        ["work"],
-        ["<module>"],
-        [],
-        ["work"],
-        ["work"],
-    ]
+    monkeypatch.setattr(fold, "KEPT_DEAD", 3)
+    monkeypatch.setattr(fold, "KEPT_ENDED", 3)
+    whole = folded(events)
+    for cut in range(len(events) + 1):
+        first = Folder()
+        first.feed(events[:cut])
+        second = Folder(first.checkpoint())
+        second.feed(events[cut:])
+        assert second.state() == whole
 
 
 def test_leaving_a_frame_that_is_not_there_leaves_the_stack_alone() -> None:
