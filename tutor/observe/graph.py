@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -23,11 +25,42 @@ from tutor.trace.events import NONE, Save
 if TYPE_CHECKING:
     from tutor.observe.tensors import Tensors
 
+_OURS = os.path.dirname(os.path.abspath(__file__))
 _KEY = "autograd_tutor"
 _ACCUMULATE = "torch::autograd::AccumulateGrad"
 _PYTHON_NODE = torch.autograd.function.BackwardCFunction
 
 _raw_names: dict[type, tuple[str, ...]] = {}
+
+
+_ENTRY = re.compile(r'\s*File "(?P<file>[^"]*)", line \d+, in (?P<function>\S+)')
+
+
+def clean_traceback(entries: list[str]) -> list[str]:
+    """The traceback that anomaly mode keeps with a node, as a bare run would have it.
+
+    Without the frames that start the program, the function mode's, the trampoline after them,
+    and, where a Python function of torch handed over to the mode, its first appearance.
+    """
+    found = [_ENTRY.match(entry) for entry in entries]
+    files = [match["file"] if match else "" for match in found]
+    names = [match["function"] if match else "" for match in found]
+    mine = [file.startswith(_OURS) for file in files]
+    keep = [not own for own in mine]
+    for index in range(len(entries)):
+        if not mine[index] or (index + 1 < len(entries) and mine[index + 1]):
+            continue
+        if files[index].endswith("child.py"):  # the program starts after this frame
+            keep[: index + 1] = [False] * (index + 1)
+            continue
+        if index + 1 < len(entries):
+            keep[index + 1] = False  # the trampoline
+        first = index
+        while first > 0 and mine[first - 1]:
+            first -= 1
+        if first >= 2 and names[first - 1] == "handle_torch_function":
+            keep[first - 2 : first] = [False, False]
+    return [entry for entry, wanted in zip(entries, keep, strict=True) if wanted]
 
 
 class Token:
@@ -115,7 +148,10 @@ class Graph:
         number = self._next
         self._next += 1
         try:
-            node.metadata[_KEY] = Token(number, self.deaths)
+            metadata = node.metadata
+            metadata[_KEY] = Token(number, self.deaths)
+            if "traceback_" in metadata:
+                metadata["traceback_"] = clean_traceback(metadata["traceback_"])
             name = node.name()
             edges = tuple(
                 (self.id_of(child) if child is not None else NONE, index)

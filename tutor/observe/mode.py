@@ -71,7 +71,7 @@ class Watch(TorchFunctionMode):
         try:
             inputs, before = self._look(info, args, kwargs)
         except Exception:
-            self._failed()
+            self.failed()
             inputs, before = [], {}
         if info.python:
             sys.settrace(tracer)
@@ -85,10 +85,11 @@ class Watch(TorchFunctionMode):
         try:
             self._tell(info, caller, args, kwargs, inputs, before, result)
         except Exception:
-            self._failed()
+            self.failed()
         return result
 
-    def _failed(self) -> None:
+    def failed(self) -> None:
+        """Count a failure of ours that was kept from the program."""
         # Never into the program. Counted, so that a test can insist on none.
         self.failures += 1
         if _DEBUG:
@@ -236,7 +237,7 @@ class Watch(TorchFunctionMode):
                 )
             )
         except Exception:
-            self._failed()
+            self.failed()
 
     def _via(self, caller: Any) -> int:
         stack = self.stack
@@ -302,7 +303,7 @@ class Watch(TorchFunctionMode):
         try:
             action(*arguments)
         except Exception:
-            self._failed()
+            self.failed()
         finally:
             sys.settrace(tracer)
 

@@ -57,7 +57,7 @@ class Passes:
         try:
             current = self._begin(info, caller, args, kwargs)
         except Exception:
-            watch._failed()
+            watch.failed()
         finally:
             sys.settrace(tracer)
         watch.nesting += 1
@@ -184,7 +184,7 @@ class Passes:
                 )
             )
         except Exception:
-            self._watch._failed()
+            self._watch.failed()
         finally:
             sys.settrace(tracer)
         if python:
@@ -199,7 +199,7 @@ class Passes:
             if current is not None:
                 self._tell_end(current, error, result)
         except Exception:
-            self._watch._failed()
+            self._watch.failed()
         finally:
             if current is not None:
                 for handle in current.handles:

@@ -30,9 +30,10 @@ class Session:
         self._log = log
         self.stack = Stack(log, files, folder, namespace)
         self.watch = Watch(log, self.stack)
-        self.stack.bind_value = self.watch.tensors.bound
-        self.stack.on_module = self.watch.tensors.label
+        self.stack.bind_value = self._bound
+        self.stack.on_module = self._label
         self.stack.on_thread = self._enter_thread
+        self.stack.on_failure = self.watch.failed
         for source in program.sources:
             self.stack.announce(source.file, source.text, source.role)
         self._hook_library()
@@ -70,6 +71,16 @@ class Session:
 
     # -- library calls that the mode does not see ------------------------------------------
 
+    # Trace functions run while the mode is on: what they ask of tensors must pass it by.
+
+    def _bound(self, tensor: torch.Tensor) -> int:
+        with torch._C.DisableTorchFunction():
+            return self.watch.tensors.bound(tensor)
+
+    def _label(self, name: str, module: torch.nn.Module) -> None:
+        with torch._C.DisableTorchFunction():
+            self.watch.tensors.label(name, module)
+
     def _enter_thread(self) -> None:
         self.watch.__enter__()
 
@@ -97,7 +108,7 @@ class Session:
             with torch._C.DisableTorchFunction():
                 self.watch.note_call(name, args, result, frame)
         except Exception:
-            self.watch._failed()
+            self.watch.failed()
 
 
 def rehearse() -> None:

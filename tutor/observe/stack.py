@@ -71,7 +71,7 @@ class Frame:
             log.thread()
         if event == "line":
             if self.pending is not None:
-                stack.bind(self, frame)
+                stack.look(self, frame)
             line = frame.f_lineno
             self.line = line
             log.add(ev.Line(self.id, line))
@@ -82,7 +82,7 @@ class Frame:
                 log.tick()
         elif event == "return":
             if self.pending is not None:
-                stack.bind(self, frame)
+                stack.look(self, frame)
                 self.pending = None
             code = frame.f_code
             self.suspended = bool(code.co_flags & _GENERATOR) and (
@@ -91,7 +91,7 @@ class Frame:
             log.add(ev.Leave(self.id, not self.suspended))
             stack.pop(self)
         elif event == "exception":
-            cut(arg[2])
+            stack.cut(arg[2])
         return self.trace
 
 
@@ -118,6 +118,7 @@ class Stack:
         self._vias: dict[tuple[int, ...], int] = {}
         self._kept: list[types.CodeType] = []
         self.on_thread: Callable[[], None] = lambda: None
+        self.on_failure: Callable[[], None] = lambda: None
         for file, text in files.items():
             self._add_file(file, text)
 
@@ -238,8 +239,23 @@ class Stack:
             via = self.via(back)
         self._push(record, frame, via)
         if code.co_argcount or code.co_kwonlyargcount or code.co_flags & 0x0C:
-            self._bind_arguments(record, frame)
+            self._guarded(self._bind_arguments, record, frame)
         return record.trace
+
+    def look(self, record: Frame, frame: types.FrameType) -> None:
+        """Say what the last statement of a frame bound."""
+        self._guarded(self.bind, record, frame)
+
+    def cut(self, traceback: types.TracebackType) -> None:
+        """Take our frames out of a traceback that the program may print."""
+        self._guarded(cut, traceback)
+
+    def _guarded(self, action: Callable[..., object], *arguments: object) -> None:
+        # An exception in a trace function would reach the program and end the tracing.
+        try:
+            action(*arguments)
+        except Exception:
+            self.on_failure()
 
     def _push(self, record: Frame, frame: types.FrameType, via: int) -> None:
         if threading.get_ident() != self._first:
@@ -377,28 +393,40 @@ def cut(traceback: types.TracebackType | None) -> types.TracebackType | None:
     """Take our frames out of a traceback, in place.
 
     What is taken out is the function mode's handler and the trampoline, and, where a Python
-    function of torch handed over to the mode, that function's first frame and
-    `handle_torch_function`: the function appears again below, as it would bare.
+    function of torch handed over to the mode, its frames above ours: the function appears
+    again below, as it would bare.
     """
     chain: list[types.TracebackType] = []
     entry = traceback
     while entry is not None:
         chain.append(entry)
         entry = entry.tb_next
-    keep = [True] * len(chain)
-    touched = False
-    for index, entry in enumerate(chain):
-        code = entry.tb_frame.f_code
-        if code in trampoline_codes or code.co_filename.startswith(_OURS):
-            keep[index] = False
-            touched = True
-            above = index - 1
-            if above > 0 and chain[above].tb_frame.f_code.co_name == "handle_torch_function":
-                keep[above] = keep[above - 1] = False
-    if not touched:
+    keep = kept_frames([entry.tb_frame.f_code for entry in chain])
+    if all(keep):
         return traceback
     kept = [entry for entry, wanted in zip(chain, keep, strict=True) if wanted]
     for entry, following in zip(kept, [*kept[1:], None], strict=True):
         if entry.tb_next is not following:
             entry.tb_next = following
     return kept[0] if kept else None
+
+
+def kept_frames(codes: list[types.CodeType]) -> list[bool]:
+    """Which frames of a stack, outermost first, a bare run would have too."""
+    ours = [c in trampoline_codes or c.co_filename.startswith(_OURS) for c in codes]
+    keep = [not mine for mine in ours]
+    for index in range(1, len(codes)):
+        if ours[index] and not ours[index - 1]:
+            below = index
+            while below < len(codes) and ours[below]:
+                below += 1
+            handed_over = codes[index - 1].co_name == "handle_torch_function"
+            again = codes[below] if below < len(codes) else None
+            for above in range(index - 1, max(-1, index - 5), -1):
+                if codes[above] is again and handed_over:
+                    keep[above:index] = [False] * (index - above)
+                    break
+            else:
+                if handed_over:
+                    keep[max(0, index - 2) : index] = [False] * min(2, index)
+    return keep

@@ -253,7 +253,11 @@ class Tensors:
         """Learn the names of a module's parameters and buffers."""
         if len(self.labels) > 20_000:
             return
-        for inner, parameter in [*module.named_parameters(), *module.named_buffers()]:
+        try:
+            named = [*module.named_parameters(), *module.named_buffers()]
+        except Exception:  # a module whose __init__ has not come to super().__init__() yet
+            return
+        for inner, parameter in named:
             text = f"{name}.{inner}"
             if self.labels.get(id(parameter)) == text:
                 continue
