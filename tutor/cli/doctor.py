@@ -1,0 +1,125 @@
+"""`doctor`: whether what the app and its runs need is there, without importing torch."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from tutor import __version__
+from tutor.cli.versions import at_least, installed, python_version, torch_version
+from tutor.locations import lessons_dir
+
+SMALLEST = (60, 18)
+"""Columns and lines below which the app cannot show its panes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One thing that was looked at. `advice` says what to do where it is not all right."""
+
+    name: str
+    found: str
+    advice: str = ""
+
+    @property
+    def line(self) -> str:
+        mark = "ok  " if not self.advice else "look"
+        lines = [f"{mark}  {self.name:<10}  {self.found}"]
+        if self.advice:
+            lines.append(f"{'':18}{self.advice}")
+        return "\n".join(lines)
+
+
+def readings() -> Iterator[Reading]:
+    """Everything that is looked at, in the order in which it is printed."""
+    yield Reading("tutor", f"autograd-tutor {__version__}")
+    yield _python()
+    yield _torch()
+    yield _textual()
+    yield _terminal()
+    yield _colours()
+    yield _lessons()
+
+
+def _python() -> Reading:
+    found = f"{python_version()} ({sys.executable}), {platform.system()}"
+    old = sys.version_info < (3, 11)
+    return Reading("python", found, "Python 3.11 or newer is needed." if old else "")
+
+
+def _torch() -> Reading:
+    version = torch_version()
+    if version is None:
+        return Reading("torch", "not installed", "Install it: pip install 'torch>=2.13'")
+    old = not at_least(version, (2, 13))
+    advice = "Lessons and explanations were checked on torch 2.13; older ones may differ."
+    return Reading("torch", version, advice if old else "")
+
+
+def _textual() -> Reading:
+    version = installed("textual")
+    if version is None:
+        return Reading("textual", "not installed", "Install it: pip install textual==8.2.8")
+    exact = version == "8.2.8"
+    return Reading(
+        "textual", version, "" if exact else "The app is made for textual 8.2.8 exactly."
+    )
+
+
+def _terminal() -> Reading:
+    if not sys.stdout.isatty():
+        return Reading("terminal", "the output is not a terminal here")
+    columns, lines = shutil.get_terminal_size()
+    found = f"{os.environ.get('TERM', 'TERM is not set')}, {columns} columns, {lines} lines"
+    small = columns < SMALLEST[0] or lines < SMALLEST[1]
+    advice = f"The app needs {SMALLEST[0]} columns and {SMALLEST[1]} lines: enlarge the window."
+    return Reading("terminal", found, advice if small else "")
+
+
+def _colours() -> Reading:
+    encoding = (sys.stdout.encoding or "unknown").lower()
+    if "NO_COLOR" in os.environ:
+        colours = "no colours (NO_COLOR is set)"
+    else:
+        colours = os.environ.get("COLORTERM") or "COLORTERM is not set: colours are approximated"
+    wide = encoding.replace("-", "") == "utf8"
+    return Reading(
+        "text",
+        f"{encoding}, {colours}",
+        "" if wide else "Set a UTF-8 locale, for example LC_ALL=C.UTF-8, to see the signs.",
+    )
+
+
+def _lessons() -> Reading:
+    folder = lessons_dir()
+    count = len(list(folder.rglob("*.yaml"))) if folder.is_dir() else 0
+    advice = "" if count else "No lessons: install autograd-tutor again."
+    return Reading("lessons", f"{count} files in {folder}", advice)
+
+
+def writable(folder: Path) -> bool:
+    """Whether files can be made in a folder, or the folder itself in its nearest parent."""
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
+
+
+@click.command()
+def doctor() -> int:
+    """Check that everything needed is there.
+
+    It looks at Python, torch (without importing it), the terminal, the lessons and the folder
+    of your progress. It ends with 1 where something needs a look.
+    """
+    troubled = False
+    for reading in readings():
+        click.echo(reading.line)
+        troubled = troubled or bool(reading.advice)
+    return 1 if troubled else 0
