@@ -1,0 +1,232 @@
+"""Checks on what went wrong, and on what the program printed."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, model_validator
+
+from tutor.explain.finding import Finding
+from tutor.lesson.checks.body import Body, Names, together
+from tutor.lesson.checks.evidence import Evidence, Outcome, decided, undecided
+from tutor.lesson.checks.tensors import needs_one
+from tutor.lesson.checks.words import listed
+from tutor.trace.events import NONE, Raised
+
+
+def _none_as_flag(data: Any) -> Any:
+    return {"none": "true"} if data == "none" else data
+
+
+class Raises(Body):
+    """How the program ended: `none`, or an error whose kind is a finding's."""
+
+    none: bool = False
+    kind: str | None = None
+    found: int | None = None
+    expected: int | None = None
+    at_line: int | None = None
+    cause_line: int | None = None
+
+    _none = model_validator(mode="before")(_none_as_flag)
+
+    @model_validator(mode="after")
+    def _asks_something(self) -> Self:
+        if self.none and self.model_fields_set != {"none"}:
+            raise ValueError('"none" stands alone')
+        return self
+
+    def says(self) -> str:
+        if self.none:
+            return "the program ends without an error"
+        parts = [f"of kind {self.kind}" if self.kind else ""]
+        parts += [f"version {self.found} found" if self.found is not None else ""]
+        parts += [f"version {self.expected} expected" if self.expected is not None else ""]
+        parts += [f"raised at line {self.at_line}" if self.at_line is not None else ""]
+        parts += [f"caused at line {self.cause_line}" if self.cause_line is not None else ""]
+        told = [part for part in parts if part]
+        return "the program stops with an error" + (f" ({', '.join(told)})" if told else "")
+
+    def judge(self, evidence: Evidence) -> Outcome:
+        raised = evidence.trace.raised
+        if raised is None and not evidence.came_to_an_end:
+            return undecided(self.says(), evidence.stopped)
+        if self.none or raised is None:
+            got = "no error" if raised is None else told_of(raised, evidence.file)
+            return decided((raised is None) == self.none, self.says(), got)
+        finding = root_of(evidence)
+        facts = [decided(True, self.says(), told_of(raised, evidence.file))]
+        if self.kind is not None:
+            facts.append(self._fact("kind", self.kind, finding.kind if finding else None, raised))
+        for name, index in (("found", 2), ("expected", 3)):
+            wanted = getattr(self, name)
+            if wanted is not None:
+                version = _version_fact(evidence, finding, name, index)
+                facts.append(self._fact(f"version {name}", wanted, version, raised))
+        if self.at_line is not None:
+            there = line_of(raised, evidence.file)
+            facts.append(self._fact("line of the error", self.at_line, there, raised))
+        if self.cause_line is not None:
+            cause = _cause_line(finding, evidence.file)
+            facts.append(self._fact("line of the cause", self.cause_line, cause, raised))
+        return together(facts)
+
+    def _fact(self, name: str, wanted: object, got: object, raised: Raised) -> Outcome:
+        said = "not known" if got is None else f"{name} {got}"
+        return decided(wanted == got, f"{name} {wanted}", f"{said} ({raised.kind})")
+
+
+def root_of(evidence: Evidence) -> Finding | None:
+    """The first finding that is an error."""
+    return next((f for f in evidence.findings if f.severity == "error"), None)
+
+
+def _version_fact(evidence: Evidence, finding: Finding | None, name: str, index: int) -> int | None:
+    if finding is not None and type(finding.facts.get(name)) is int:
+        return finding.facts[name]  # type: ignore[return-value]
+    for run in reversed(evidence.trace.passes):
+        if run.stale is not None and run.stale[2] != NONE:
+            return int(run.stale[index])
+    return None
+
+
+def _cause_line(finding: Finding | None, file: str) -> int | None:
+    if finding is None:
+        return None
+    return next((place.line for place in finding.at("cause") if place.file == file), None)
+
+
+def line_of(raised: Raised, file: str) -> int | None:
+    """The innermost line of the learner's file that an error came out of."""
+    return next((line for name, line, _ in reversed(raised.frames) if name == file), None)
+
+
+def told_of(raised: Raised, file: str) -> str:
+    """An error in one line: its type, the first line of its message, its place."""
+    first = raised.message.strip().splitlines()[0] if raised.message.strip() else ""
+    first = first if len(first) <= 160 else first[:157] + "…"
+    line = line_of(raised, file)
+    where = "" if line is None else f" (line {line})"
+    return f"{raised.kind}: {first}{where}" if first else f"{raised.kind}{where}"
+
+
+class FindingCheck(Body):
+    """What the explanation says: `none` (no error, no warning), or a kind of finding."""
+
+    none: bool = False
+    kind: str | None = None
+    severity: Literal["error", "warning", "note"] | None = None
+    cause_line: int | None = None
+
+    _none = model_validator(mode="before")(_none_as_flag)
+
+    @model_validator(mode="after")
+    def _asks_something(self) -> Self:
+        if self.none and self.model_fields_set != {"none"}:
+            raise ValueError('"none" stands alone')
+        needs_one(self, ("none", "kind", "severity", "cause_line"))
+        return self
+
+    def says(self) -> str:
+        if self.none:
+            return "nothing is wrong: no error, and no warning about a gradient"
+        text = f"the explanation names {self.kind or 'something'}"
+        text += f" ({self.severity})" if self.severity else ""
+        return text + (f" with its cause at line {self.cause_line}" if self.cause_line else "")
+
+    def judge(self, evidence: Evidence) -> Outcome:
+        if self.none:
+            wrong = [f for f in evidence.findings if f.severity != "note"]
+        else:
+            wrong = [f for f in evidence.findings if self._fits(f, evidence.file)]
+        got = listed([f"{f.kind} ({f.severity})" for f in evidence.findings])
+        if not wrong and not evidence.came_to_an_end:
+            return undecided(self.says(), evidence.stopped)
+        return decided(bool(wrong) != self.none, self.says(), got)
+
+    def _fits(self, finding: Finding, file: str) -> bool:
+        lines = [place.line for place in finding.at("cause") if place.file == file]
+        return (
+            (self.kind is None or finding.kind == self.kind)
+            and (self.severity is None or finding.severity == self.severity)
+            and (self.cause_line is None or self.cause_line in lines)
+        )
+
+
+def _pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"this is not a regular expression: {error}") from None
+    return text
+
+
+class Output(Body):
+    """What the program printed."""
+
+    equals: str | None = None
+    contains: Names | None = None
+    matches: Annotated[str, AfterValidator(_pattern)] | None = None
+    lines: int | None = None
+
+    @model_validator(mode="after")
+    def _asks_something(self) -> Self:
+        needs_one(self, ("equals", "contains", "matches", "lines"))
+        return self
+
+    def says(self) -> str:
+        parts = []
+        if self.equals is not None:
+            parts.append(f"prints exactly {self.equals.strip()!r}")
+        if self.contains is not None:
+            parts.append(f"prints {listed([repr(text) for text in self.contains])}")
+        if self.matches is not None:
+            parts.append(f"prints something that matches {self.matches!r}")
+        if self.lines is not None:
+            parts.append(f"prints {self.lines} lines")
+        return f"the program {listed(parts)}"
+
+    def judge(self, evidence: Evidence) -> Outcome:
+        text = "".join(part for stream, part in evidence.state.output if stream == 1)
+        holds = (
+            (self.equals is None or _trimmed(text) == _trimmed(self.equals))
+            and all(part in text for part in self.contains or ())
+            and (self.matches is None or re.search(self.matches, text, re.MULTILINE) is not None)
+            and (self.lines is None or len(text.splitlines()) == self.lines)
+        )
+        if not holds and not evidence.came_to_an_end:
+            return undecided(self.says(), evidence.stopped)
+        short = text if len(text) <= 200 else text[:200] + "…"
+        return decided(holds, self.says(), repr(short) if text else "it printed nothing")
+
+
+def _trimmed(text: str) -> list[str]:
+    return [line.rstrip() for line in text.strip().splitlines()]
+
+
+class Warns(Body):
+    """A warning that the program gave."""
+
+    category: str | None = None
+    contains: str | None = None
+
+    @model_validator(mode="after")
+    def _asks_something(self) -> Self:
+        needs_one(self, ("category", "contains"))
+        return self
+
+    def says(self) -> str:
+        text = f"a {self.category}" if self.category else "a warning"
+        return f"the program gives {text}" + (f" with {self.contains!r}" if self.contains else "")
+
+    def judge(self, evidence: Evidence) -> Outcome:
+        given = evidence.state.warnings
+        holds = any(
+            (self.category is None or warning.category == self.category)
+            and (self.contains is None or self.contains in warning.message)
+            for warning in given
+        )
+        if not holds and not evidence.came_to_an_end:
+            return undecided(self.says(), evidence.stopped)
+        return decided(holds, self.says(), listed([w.category for w in given]))

@@ -1,0 +1,52 @@
+"""Ranges of torch versions: `>=2.13`, `>=2.13,<3`."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable
+
+_PART = re.compile(r"^(>=|<=|==|!=|>|<)\s*(\d+(?:\.\d+){0,3})$")
+
+Version = tuple[int, ...]
+
+_COMPARE: dict[str, Callable[[Version, Version], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+
+
+class BadRange(ValueError):
+    """The text is no range of versions."""
+
+
+def parse_range(text: str) -> tuple[tuple[str, Version], ...]:
+    """(comparison, version) of each part. Raises `BadRange`."""
+    parts = []
+    for part in text.split(","):
+        found = _PART.match(part.strip())
+        if found is None:
+            raise BadRange(f'"{text}" is not a range of versions')
+        parts.append((found[1], tuple(int(number) for number in found[2].split("."))))
+    return tuple(parts)
+
+
+def numbers(version: str) -> Version:
+    """`2.13.0+cpu` as (2, 13, 0)."""
+    found = re.match(r"\d+(?:\.\d+)*", version)
+    return tuple(int(number) for number in found[0].split(".")) if found else ()
+
+
+def fits(text: str, version: str) -> bool:
+    """Whether a version lies in a range. Raises `BadRange`."""
+    have = numbers(version)
+    for sign, wanted in parse_range(text):
+        size = max(len(have), len(wanted))
+        padded = (*have, *(0,) * (size - len(have))), (*wanted, *(0,) * (size - len(wanted)))
+        if not _COMPARE[sign](*padded):
+            return False
+    return True
