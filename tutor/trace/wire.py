@@ -38,13 +38,19 @@ class Reader:
         self._buffer = bytearray()
 
     def feed(self, data: bytes) -> list[AnyEvent]:
-        """The events completed by these bytes. Raises `Garbled`."""
+        """The events completed by these bytes.
+
+        Raises `Garbled` at a bad frame; the events before it are returned first, and the next
+        call raises.
+        """
         self._buffer += data
         events: list[AnyEvent] = []
         position = 0
         while len(self._buffer) - position >= _LENGTH.size:
             (size,) = _LENGTH.unpack_from(self._buffer, position)
             if size > MAX_FRAME:
+                if events:
+                    break
                 raise Garbled(f"a frame of {size} bytes was announced, {MAX_FRAME} is the most")
             end = position + _LENGTH.size + size
             if len(self._buffer) < end:
@@ -52,6 +58,8 @@ class Reader:
             try:
                 events += _decoder.decode(bytes(self._buffer[position + _LENGTH.size : end]))
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+                if events:
+                    break
                 raise Garbled(str(error)) from error
             position = end
         del self._buffer[:position]
