@@ -1,0 +1,79 @@
+"""From bytes to a growing trace: decoding and folding in slices, within a budget."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from itertools import islice
+
+from tutor.run.limits import Limits
+from tutor.trace import Trace
+from tutor.trace.events import AnyEvent
+from tutor.trace.trace import Outcome
+from tutor.trace.wire import Garbled, Reader
+
+OnEvents = Callable[[Trace, Sequence[AnyEvent]], None]
+
+STEP = 64
+"""Events folded between two looks at the clock."""
+
+
+class Intake:
+    """Takes the bytes of a run's events. `fault` says why no more are taken, if so."""
+
+    def __init__(self, trace: Trace, limits: Limits, on_events: OnEvents | None) -> None:
+        self._trace = trace
+        self._limits = limits
+        self.on_events = on_events
+        self._reader = Reader()
+        self._backlog: deque[AnyEvent] = deque()
+        self._bytes = 0
+        self._count = 0
+        self.fault: tuple[Outcome, str] | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Decoded events wait to be folded."""
+        return bool(self._backlog)
+
+    def feed(self, data: bytes) -> None:
+        """Decode these bytes; what comes after a fault is dropped."""
+        if self.fault is not None:
+            return
+        self._bytes += len(data)
+        try:
+            while events := self._reader.feed(data):
+                self._backlog.extend(events)
+                self._count += len(events)
+                data = b""
+        except Garbled as error:
+            self.fault = ("garbled", f"What it sent as events is not readable: {error}.")
+        if self._bytes > self._limits.event_bytes or self._count > self._limits.events:
+            self.fault = (
+                "killed",
+                f"It did more than can be recorded ({self._count} events). "
+                "Make it shorter, or its loops fewer.",
+            )
+
+    def fold(self, seconds: float) -> None:
+        """Fold waiting events for about so long, then tell who listens."""
+        if not self._backlog:
+            return
+        until = time.monotonic() + seconds
+        folded: list[AnyEvent] = []
+        while self._backlog:
+            part = list(islice(self._backlog, STEP))
+            for _ in part:
+                self._backlog.popleft()
+            try:
+                self._trace.extend(part)
+            except Exception as error:  # Well-formed events of a hostile process may contradict.
+                self._backlog.clear()
+                self.fault = ("garbled", f"Its events contradict each other: {error!r}.")
+                break
+            folded += part
+            if time.monotonic() > until:
+                break
+        if self.on_events is not None and folded:
+            self.on_events(self._trace, folded)

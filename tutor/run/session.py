@@ -1,0 +1,447 @@
+"""One run, from the wait for a seat to its end: a machine without a loop of its own.
+
+Whoever drives it waits until one of `sources()` is readable or `deadline()` has come, and
+then calls `step()`, until `done`. No step blocks, and each takes about `slice_seconds`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable
+from enum import IntEnum
+
+from tutor.run import system
+from tutor.run.cancel import Cancel
+from tutor.run.intake import Intake, OnEvents
+from tutor.run.limits import Limits
+from tutor.run.link import Link
+from tutor.run.outcome import Gone, Verdict, judge
+from tutor.run.output import Output
+from tutor.run.protocol import (
+    BY_ITSELF,
+    FAULT,
+    GO,
+    INTERRUPT,
+    KILL,
+    PLAIN,
+    WATCH,
+    Request,
+    encode_request,
+    write_file,
+)
+from tutor.run.scratch import make_scratch, remove_scratch
+from tutor.run.seat import Seat
+from tutor.trace import End, Program, Trace
+
+OnOutput = Callable[[int, bytes], None]
+
+START_PATIENCE = 60.0
+"""Seconds that a host or a spare gets for its imports."""
+WARM_PATIENCE = 5.0
+"""Seconds that a warm child gets to take its program."""
+END_PATIENCE = 3.0
+"""Seconds that a warden gets to end a run that it was told to end."""
+ATTEMPTS = 3
+"""Seats that are tried before a run is given up; no program runs twice."""
+
+EVENTS_CHUNK = 64 * 1024
+OUTPUT_CHUNK = 1024 * 1024
+
+
+class Phase(IntEnum):
+    """How far a run is."""
+
+    WAITING = 0  # for a seat
+    ASKED = 1  # the child has been sent the program
+    RUNNING = 2
+    ENDING = 3  # the warden was told to end it
+    DRAINING = 4  # all processes are gone, the pipes may hold something
+    DONE = 5
+
+
+class Session:
+    """One program on its way through one seat; `trace` grows meanwhile."""
+
+    def __init__(
+        self,
+        link: Link,
+        limits: Limits,
+        program: Program,
+        *,
+        on_events: OnEvents | None = None,
+        on_output: OnOutput | None = None,
+        cancel: Cancel | None = None,
+        slice_seconds: float = 0.05,
+    ) -> None:
+        self.trace = Trace(program)
+        self._link = link
+        self._limits = limits
+        self._program = program
+        self._script = program.profile == "script"
+        self._on_output = on_output
+        self._cancel = cancel or Cancel()
+        self._slice = slice_seconds
+        self._intake = Intake(self.trace, limits, on_events)
+        self._output = Output(limits.output_bytes)
+        self._phase = Phase.WAITING
+        self._seat: Seat | None = None
+        self._attempts = 0
+        self._losses = link.losses
+        self._notes: list[str] = []
+        self._verdict: Verdict | None = None
+        self._gone = Gone(None, BY_ITSELF, 0)
+        self._interrupted = False
+        self._pipes: dict[int, int] = {}
+        """Read ends, and the stream of each: 1, 2, or 0 for the events."""
+        self._scratch: str | None = None
+        self._oom = system.oom_kills()
+        self._began = time.monotonic()
+        self._seconds = 0.0
+        self._until: float | None = self._began + START_PATIENCE
+        self._waker, self._woken = socket.socketpair()
+        self._waker.setblocking(False)
+        self._woken.setblocking(False)
+        self._cancel.subscribe(self._waker)
+        self._watched: socket.socket | None = None
+        self._retired: list[int | Seat | socket.socket] = []
+        """To be closed when the driver no longer waits for them."""
+
+    # -- for the driver ----------------------------------------------------------------
+
+    @property
+    def done(self) -> bool:
+        """The trace has its end."""
+        return self._phase is Phase.DONE
+
+    @property
+    def busy(self) -> bool:
+        """There is more to do at once, readable or not."""
+        return self._intake.busy or self._phase is Phase.DRAINING
+
+    def sources(self) -> frozenset[int]:
+        """Descriptors to wait for; all others may be closed at the next step."""
+        if self.done:
+            return frozenset()
+        numbers = {self._woken.fileno()}
+        if self._phase is Phase.WAITING and self._watched is not None:
+            numbers.add(self._watched.fileno())
+        if self._seat is not None:
+            numbers.add(self._seat.control.fileno())
+            if self._phase is Phase.ASKED:
+                numbers.add(self._seat.request.fileno())
+        numbers.update(fd for fd, stream in self._pipes.items() if stream or not self.busy)
+        return frozenset(numbers)
+
+    def deadline(self) -> float | None:
+        """When to step though nothing became readable (`time.monotonic`)."""
+        return self._until
+
+    def step(self) -> None:
+        """Do what can be done without waiting."""
+        self._bury()
+        self._heed_cancel()
+        if self._phase is Phase.WAITING:
+            self._find_seat()
+        if self._phase is Phase.ASKED:
+            self._hear_child()
+        if self._phase in (Phase.ASKED, Phase.RUNNING, Phase.ENDING):
+            self._hear_warden()
+        more = self._read_pipes()
+        self._intake.fold(self._slice)
+        if self._intake.fault is not None and self._verdict is None:
+            outcome, message = self._intake.fault
+            self._end_as((outcome, None, None, message))
+        if self._until is not None and time.monotonic() >= self._until:
+            self._overdue()
+        if self._phase is Phase.DRAINING and not more and not self._intake.busy:
+            self._finish()
+
+    def stop(self, message: str) -> None:
+        """End the run as cancelled, without a grace."""
+        if self._phase < Phase.DRAINING:
+            self._verdict = self._verdict or ("cancelled", None, None, message)
+            self._kill()
+
+    def abandon(self) -> None:
+        """Nobody wants the result any more: end the run, and call nobody back."""
+        self._on_output = None
+        self._intake.on_events = None
+        self.stop("It was cancelled.")
+
+    def wake(self) -> None:
+        """Make the driver step, from another thread."""
+        with contextlib.suppress(OSError):
+            self._waker.send(b"\0")
+
+    def close(self) -> None:
+        """Let go of everything; a run that still goes on is ended by its warden."""
+        self._phase = Phase.DONE
+        self._cancel.unsubscribe(self._waker)
+        self._retire_seat()
+        self._unwatch()
+        self._retired += (*self._pipes, self._waker, self._woken)
+        self._pipes.clear()
+        self._bury()
+
+    def _bury(self) -> None:
+        while self._retired:
+            old = self._retired.pop()
+            if isinstance(old, int):
+                os.close(old)
+            else:
+                old.close()
+
+    # -- getting a seat ----------------------------------------------------------------
+
+    def _find_seat(self) -> None:
+        self._link.poll()
+        if self._link.losses != self._losses:
+            self._losses = self._link.losses
+            self._attempts += 1
+            self._notes = ["The process it was to be started from had died and was replaced."]
+            self._unwatch()
+            if self._attempts >= ATTEMPTS or not self._link.running:
+                self._give_up("The process that runs programs could not be started.")
+                return
+        seat = self._link.take()
+        if seat is None:
+            if self._watched is None:
+                self._link.ask()
+                self._watched = self._link.watch()
+            self._link.nudge()
+            return
+        self._unwatch()
+        self._seat = seat
+        self._ask()
+
+    def _ask(self) -> None:
+        """Send the program to the child of the seat just taken."""
+        seat = self._seat
+        assert seat is not None
+        warm = seat.warm
+        try:
+            data = encode_request(self._request())
+        except (ValueError, OSError) as error:
+            self._retire_seat()
+            self._conclude(("error", None, None, f"The program cannot be run: {error}."))
+            return
+        descriptors = [write_file(data), self._stdin()]
+        try:
+            ends = []
+            for stream in (1, 2, 0):
+                read, write = os.pipe()
+                system.widen(read)
+                os.set_blocking(read, False)
+                self._pipes[read] = stream
+                ends.append(write)
+            descriptors += ends
+            sent = seat.send(descriptors[0], (descriptors[1], ends[0], ends[1]), ends[2])
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
+        if not sent:
+            self._try_again()
+            return
+        scratch = None if self._scratch is None else os.fsencode(self._scratch)
+        seat.tell(PLAIN if scratch is None else WATCH + scratch)
+        self._phase = Phase.ASKED
+        self._until = time.monotonic() + (WARM_PATIENCE if warm else START_PATIENCE)
+
+    def _request(self) -> Request:
+        if self._script:
+            folder = os.fsencode(self._program.cwd or os.getcwd())
+            return Request(self._program, folder, dict(os.environb), None)
+        self._scratch = self._scratch or make_scratch()
+        return Request(self._program, os.fsencode(self._scratch), None, self._limits)
+
+    def _stdin(self) -> int:
+        """A descriptor for the program's standard input: the caller's own for a script."""
+        if self._script:
+            with contextlib.suppress(OSError):
+                return os.dup(0)
+        return os.open(os.devnull, os.O_RDONLY)
+
+    def _try_again(self) -> None:
+        """The seat was lost before the program began: take another."""
+        assert self._seat is not None
+        self._seat.tell(KILL)
+        self._retire_seat()
+        self._retired += self._pipes
+        self._pipes.clear()
+        if self._scratch is not None:
+            remove_scratch(self._scratch)
+            self._scratch = None
+        self._attempts += 1
+        self._notes = ["The process that was to run it had died; another one ran it."]
+        if self._attempts >= ATTEMPTS:
+            self._give_up("The process that runs programs does not start.")
+            return
+        self._phase = Phase.WAITING
+        self._until = time.monotonic() + START_PATIENCE
+        self._find_seat()
+
+    def _give_up(self, message: str) -> None:
+        self._notes = [message, self._link.last_words]
+        self._conclude(("killed", None, None, ""))
+
+    # -- while it runs -----------------------------------------------------------------
+
+    def _hear_child(self) -> None:
+        """Whether the child has begun, and where it could not, why."""
+        assert self._seat is not None
+        try:
+            data = self._seat.request.recv(4096)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        word = data.lstrip(b"R")
+        if word.startswith(GO):
+            self._phase = Phase.RUNNING
+            self._began = time.monotonic()
+            timeout = self._program.timeout
+            self._until = None if timeout is None else self._began + timeout
+        elif word.startswith(FAULT):
+            reason = word[1:].decode("utf-8", "replace")
+            self._end_as(("error", None, None, f"It could not be started: {reason}."))
+
+    def _hear_warden(self) -> None:
+        assert self._seat is not None
+        word = self._seat.gone()
+        if word is False:
+            return
+        if self._phase is Phase.ASKED:
+            self._hear_child()  # It may have begun, and ended, since we last looked.
+            if self._phase is Phase.ASKED:
+                self._try_again()
+                return
+        oom = system.oom_kills() != self._oom
+        if word is True:
+            self._link.sweep()
+            self._gone = Gone(None, BY_ITSELF, 0, warden=False)
+            if self._scratch is not None:
+                remove_scratch(self._scratch)
+        else:
+            code, reason, left = word
+            self._gone = Gone(code, reason, left, oom=oom)
+        self._retire_seat()
+        self._until = None
+        self._seconds = time.monotonic() - self._began
+        self._phase = Phase.DRAINING
+
+    def _read_pipes(self) -> bool:
+        """Take one chunk from each pipe; True where there may be more."""
+        more = False
+        for descriptor, stream in list(self._pipes.items()):
+            if stream == 0 and self._intake.busy:
+                more = True
+                continue
+            try:
+                data = os.read(descriptor, OUTPUT_CHUNK if stream else EVENTS_CHUNK)
+            except BlockingIOError:
+                continue
+            if not data:
+                del self._pipes[descriptor]
+                self._retired.append(descriptor)
+                continue
+            more = True
+            if stream:
+                self._output.add(stream, data)
+                if self._on_output is not None:
+                    self._on_output(stream, data)
+            else:
+                self._intake.feed(data)
+        return more
+
+    # -- ending it ---------------------------------------------------------------------
+
+    def _heed_cancel(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            self._woken.recv(64)
+        if not self._cancel.is_set or self._phase >= Phase.DRAINING:
+            return
+        if self._script and self._phase is Phase.RUNNING and not self._cancel.insists:
+            if not self._interrupted and self._verdict is None:
+                assert self._seat is not None
+                self._interrupted = True
+                self._verdict = ("cancelled", None, None, "It was interrupted.")
+                self._seat.tell(INTERRUPT)
+                self._until = time.monotonic() + self._limits.interrupt_grace
+            return
+        if self._phase is not Phase.ENDING:
+            self.stop("It was cancelled.")
+
+    def _end_as(self, verdict: Verdict) -> None:
+        """End the run now, and call it that."""
+        if self._verdict is None:
+            self._verdict = verdict
+        if self._phase < Phase.ENDING:
+            self._kill()
+
+    def _kill(self) -> None:
+        if self._seat is None:
+            assert self._verdict is not None
+            self._conclude(self._verdict)
+            return
+        self._seat.tell(KILL)
+        self._phase = Phase.ENDING
+        self._until = time.monotonic() + END_PATIENCE
+
+    def _overdue(self) -> None:
+        """The deadline of the present phase has passed."""
+        if self._phase is Phase.WAITING:
+            self._give_up(f"No process to run it was ready within {START_PATIENCE:g} s.")
+        elif self._phase is Phase.ASKED:
+            assert self._seat is not None
+            self._seat.kill_warden()
+            self._try_again()
+        elif self._phase is Phase.RUNNING:
+            if self._interrupted:
+                self._kill()
+            else:
+                message = f"It was stopped after {self._program.timeout:g} s."
+                self._end_as(("timeout", None, None, message))
+        elif self._phase is Phase.ENDING:
+            assert self._seat is not None
+            self._seat.kill_warden()
+            self._until = time.monotonic() + END_PATIENCE
+
+    def _finish(self) -> None:
+        natural = judge(self.trace, self._gone, self._limits)
+        if self._verdict is None:
+            self._conclude(natural)
+            return
+        # Stopped by us: the outcome says so, code and signal say how it went.
+        outcome, _, _, message = self._verdict
+        code = self._gone.code
+        if code is None or code < 0:
+            self._conclude((outcome, None, signal.SIGKILL if code is None else -code, message))
+        else:
+            self._conclude((outcome, code, None, message))
+
+    def _conclude(self, verdict: Verdict) -> None:
+        outcome, code, number, message = verdict
+        self.trace.end = End(
+            outcome,
+            code,
+            number,
+            self._seconds,
+            self._output.text(),
+            self._output.lost,
+            " ".join(note for note in (*self._notes, message) if note),
+        )
+        self._phase = Phase.DONE
+
+    def _retire_seat(self) -> None:
+        if self._seat is not None:
+            self._retired.append(self._seat)
+            self._seat = None
+
+    def _unwatch(self) -> None:
+        if self._watched is not None:
+            self._retired.append(self._watched)
+            self._watched = None

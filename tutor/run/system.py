@@ -1,0 +1,48 @@
+"""The services of the system that this machine runs."""
+
+from __future__ import annotations
+
+import sys
+
+if sys.platform == "linux":
+    from tutor.run.linux import (
+        ADOPTS,
+        adopt_orphans,
+        descendants,
+        die_with_parent,
+        end_when_closed,
+        limit_memory,
+        offer_to_oom_killer,
+        oom_kills,
+        resident,
+        stay_when_closed,
+        widen,
+    )
+else:
+    from tutor.run.posix import (
+        ADOPTS,
+        adopt_orphans,
+        descendants,
+        die_with_parent,
+        end_when_closed,
+        limit_memory,
+        offer_to_oom_killer,
+        oom_kills,
+        resident,
+        stay_when_closed,
+        widen,
+    )
+
+__all__ = [
+    "ADOPTS",
+    "adopt_orphans",
+    "descendants",
+    "die_with_parent",
+    "end_when_closed",
+    "limit_memory",
+    "offer_to_oom_killer",
+    "oom_kills",
+    "resident",
+    "stay_when_closed",
+    "widen",
+]
