@@ -132,6 +132,10 @@ def start_paths(text: str) -> tuple[str, ...]:
     found: list[str] = []
 
     def look(tree: ast.AST) -> None:
+        if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute):
+            for part in (tree.func.value, *tree.args, *tree.keywords):
+                look(part)  # the method's name is no part of the path
+            return
         if isinstance(tree, ast.expr) and is_path(tree):
             rest = _below_start(tree)
             if rest is not None:
