@@ -1,1 +1,62 @@
-"""."""
+"""What happened in a run, why, where, and what to change: `findings(trace)`.
+
+Pure: a trace goes in, findings come out. A kind of trouble has a module in `kinds`; sentences
+live in `catalogue`, one file a language, and `words(finding)` puts them together.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from tutor.explain.finding import Edit, Finding, FindingPlace, Fix, Spot
+from tutor.explain.history import History
+from tutor.explain.messages import Words, words
+from tutor.explain.registry import KINDS, lesson_of
+from tutor.trace import Trace
+
+__all__ = [
+    "Edit",
+    "Finding",
+    "FindingPlace",
+    "Fix",
+    "Spot",
+    "Words",
+    "findings",
+    "lesson_of",
+    "words",
+]
+
+_ORDER = {"error": 0, "warning": 1, "note": 2}
+
+_log = logging.getLogger(__name__)
+
+
+def findings(trace: Trace) -> list[Finding]:
+    """What went wrong in a run, or is worth knowing; the root cause comes first.
+
+    An error comes with warnings, but without notes: one thing at a time.
+    """
+    history = History(trace)
+    found: list[Finding] = []
+    failure = history.failure
+    for kind in KINDS if failure is not None else ():
+        if kind.raised is None or failure is None:
+            continue
+        try:
+            explained = kind.raised(history, failure)
+        except Exception:  # a kind that fails must not hide what the others know
+            _log.exception("the kind %s could not look at this run", kind.id)
+            continue
+        if explained is not None:
+            found.append(explained)
+            break
+    for kind in KINDS:
+        if kind.ran is None:
+            continue
+        try:
+            found += kind.ran(history)
+        except Exception:
+            _log.exception("the kind %s could not look at this run", kind.id)
+    if failure is not None:
+        found = [one for one in found if one.severity != "note"]
+    return sorted(found, key=lambda one: _ORDER[one.severity])

@@ -1,0 +1,198 @@
+"""The flow of data behind a tensor, and where gradients were lost on the way."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Literal
+
+from tutor.explain import source
+from tutor.explain.history import History, bare
+from tutor.trace import NONE, Place, Site
+from tutor.trace import events as ev
+from tutor.trace.state import OpState, PassState
+
+Reason = Literal["off", "detach", "data", "integer", "values", "other"]
+
+SINKS = frozenset(
+    ["item", "tolist", "numpy", "__array__", "__float__", "__int__", "__index__", "__bool__"]
+)
+"""Calls through which values leave torch."""
+
+_REACH = 20_000
+"""Tensors looked at in one search."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A place where a value that required grad gave one that does not.
+
+    `lost` is the argument that required grad. `site` and `moment` are those of the call;
+    `block` is the place that turned gradients off, where one did. `depth` counts calls
+    between the cut and the tensor asked about. `created` is the call that brought the values
+    back, where they left torch in between.
+    """
+
+    reason: Reason
+    op: OpState
+    lost: int
+    depth: int
+    site: Site
+    moment: int
+    block: Place | None = None
+    created: OpState | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """What a tensor came from: its cuts (nearest first), its leaves, gradients it was made of."""
+
+    cuts: tuple[Cut, ...]
+    leaves: tuple[int, ...]
+    grads: tuple[PassState, ...]
+    """Passes of `autograd.grad` without create_graph whose results went into it."""
+    reentrant: OpState | None = None
+    """A call inside a reentrant checkpoint that ran without grad."""
+
+
+def behind(history: History, uid: int, moment: int) -> Behind:
+    """Walk the data flow back from a tensor, through everything that does not require grad."""
+    results = {
+        result: run
+        for run in history.passes
+        if run.event.kind == "grad" and not run.event.create
+        for result in run.results
+    }
+    cuts: list[Cut] = []
+    leaves: list[int] = []
+    grads: list[PassState] = []
+    reentrant: OpState | None = None
+    pending: deque[tuple[int, int, int]] = deque([(uid, moment, 0)])
+    seen: set[int] = set()
+    while pending and len(seen) < _REACH:
+        current, limit, depth = pending.popleft()
+        if current in seen:
+            continue
+        seen.add(current)
+        if current in results:
+            grads.append(results[current])
+            continue
+        made = [op for op in history.makers.get(current, ()) if op.moment <= limit]
+        arguments = 0
+        for op in reversed(made[-8:]):
+            if history.through(op, "CheckpointFunction.forward") and reentrant is None:
+                reentrant = op
+            for argument in dict.fromkeys(op.event.args):
+                arguments += 1
+                if argument == current and argument in seen and len(made) > 1:
+                    continue
+                if history.requires_grad(argument, op.moment - 1):
+                    cuts.append(_cut(history, op, argument, depth))
+                else:
+                    pending.append((argument, op.moment, depth + 1))
+        known = history.tensor(current)
+        base = known.meta.base if known is not None else NONE
+        if base not in (NONE, current) and not arguments:
+            pending.append((base, limit, depth))
+        elif not arguments:
+            leaves.append(current)
+    if not cuts and not grads:
+        cuts = _through_values(history, leaves)
+    cuts.sort(key=lambda cut: cut.depth)
+    return Behind(tuple(cuts), tuple(leaves), tuple(grads), reentrant)
+
+
+def _cut(history: History, op: OpState, lost: int, depth: int) -> Cut:
+    name = bare(op.func)
+    if name in ("detach", "detach_"):
+        reason: Reason = "detach"
+    elif name == "data" or op.func.startswith("Tensor.data"):
+        reason = "data"
+    elif not op.grad_mode or op.inference:
+        return Cut("off", op, lost, depth, op.site, op.moment, turned_off(history, op))
+    elif name in SINKS or name in ("tensor", "as_tensor"):
+        reason = "values"
+    elif _discrete(history, op):
+        reason = "integer"
+    else:
+        reason = "other"
+    return Cut(reason, op, lost, depth, op.site, op.moment)
+
+
+def _discrete(history: History, op: OpState) -> bool:
+    """Whether a call's results are integers or booleans."""
+    kinds = [known.meta.dtype for uid in op.event.outs if (known := history.tensor(uid))]
+    return bool(kinds) and not any("float" in k or "complex" in k for k in kinds)
+
+
+def turned_off(history: History, op: OpState) -> Place | None:
+    """Where gradients had been turned off when a call ran without them."""
+    for place in reversed(op.site):
+        number = source.grad_off_line(history.text(place.file), place.line)
+        if number is not None:
+            return Place(place.file, number, place.function, place.iteration, place.frame)
+    last: int | None = None
+    before = True
+    for moment, event in history.trace.of_kind(ev.Mode):
+        if moment > op.moment:
+            break
+        if before and not event.grad:
+            last = moment
+        before = event.grad
+    if last is not None:
+        place_then = history.trace.at(last).place
+        if place_then is not None:
+            return place_then
+    return op.site[-1] if op.site else None
+
+
+def _through_values(history: History, leaves: list[int]) -> list[Cut]:
+    """Cuts where values left torch (`item`, `numpy`) and came back as a new tensor."""
+    found: list[Cut] = []
+    for leaf in leaves:
+        created = history.maker(leaf)
+        if created is None or created.event.args:
+            continue
+        sinks = [
+            op
+            for op in history.ops
+            if op.moment < created.moment and bare(op.func) in SINKS and _tainted(history, op)
+        ]
+        frame = created.site[-1].frame if created.site else NONE
+        near = [op for op in sinks if any(p.frame == frame for p in op.site)] or sinks
+        found += [
+            Cut("values", op, op.event.args[0], 0, op.site, op.moment, None, created)
+            for op in reversed(near[-3:])
+        ]
+    return found
+
+
+def _tainted(history: History, op: OpState) -> bool:
+    """Whether the argument of a sink requires grad, or is a detached view of one that does."""
+    pending = list(op.event.args[:1])
+    for _ in range(6):
+        if not pending:
+            return False
+        uid = pending.pop()
+        if history.requires_grad(uid, op.moment):
+            return True
+        maker = history.maker(uid)
+        if maker is not None and maker.event.args:
+            pending.append(maker.event.args[0])
+    return False
+
+
+def frozen_lines(history: History, uids: tuple[int, ...], moment: int) -> list[OpState]:
+    """The calls that switched requires_grad off on these tensors, and were not undone."""
+    found = []
+    for uid in uids:
+        if history.requires_grad(uid, moment):
+            continue
+        flags = [
+            op
+            for op in history.users.get(uid, ())
+            if op.moment <= moment and bare(op.func).startswith("requires_grad")
+        ]
+        if flags:
+            found.append(flags[-1])
+    return found

@@ -1,0 +1,326 @@
+"""Questions about a whole run that several kinds ask: indexes over a trace, built once."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+
+from tutor.explain import source
+from tutor.explain.finding import FindingPlace, PlaceRole, Spot
+from tutor.trace import NONE, Place, Site, State, Trace
+from tutor.trace import events as ev
+from tutor.trace.state import NodeState, OpState, PassState, TensorState, WriteState
+
+ACCUMULATE = "AccumulateGrad"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The exception that ended the run, and what was going on when it was raised.
+
+    `run` is the backward pass that raised it, `op` the call that did; both None for an
+    exception of ordinary Python code.
+    """
+
+    kind: str
+    message: str
+    site: Site
+    moment: int
+    run: PassState | None = None
+    op: OpState | None = None
+
+
+class History:
+    """A trace with its indexes. Pure: it reads, and keeps what it has computed."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.last: State = trace.last
+        self.ops: list[OpState] = trace.ops
+        self.passes: tuple[PassState, ...] = trace.passes
+
+    # -- tensors and the ops around them ------------------------------------------------
+
+    @cached_property
+    def makers(self) -> dict[int, list[OpState]]:
+        """For each tensor, the calls that gave it as a result (in-place ones too), in order."""
+        found: dict[int, list[OpState]] = defaultdict(list)
+        for op in self.ops:
+            for uid in dict.fromkeys(op.event.outs):
+                found[uid].append(op)
+        return found
+
+    @cached_property
+    def users(self) -> dict[int, list[OpState]]:
+        """For each tensor, the calls that took it as an argument, in order."""
+        found: dict[int, list[OpState]] = defaultdict(list)
+        for op in self.ops:
+            for uid in dict.fromkeys(op.event.args):
+                found[uid].append(op)
+        return found
+
+    @cached_property
+    def nodes_of_op(self) -> dict[int, list[NodeState]]:
+        """The autograd nodes that each call made."""
+        found: dict[int, list[NodeState]] = defaultdict(list)
+        for node in self.last.nodes.values():
+            found[node.event.op].append(node)
+        return found
+
+    @cached_property
+    def descriptions(self) -> dict[int, list[tuple[int, ev.Tensor]]]:
+        """What torch said of each tensor, with the moment from which it held."""
+        found: dict[int, list[tuple[int, ev.Tensor]]] = defaultdict(list)
+        for moment, event in self.trace.of_kind(ev.Tensor):
+            found[event.uid].append((moment, event))
+        return found
+
+    @cached_property
+    def grad_events(self) -> list[tuple[int, ev.Grad]]:
+        """The changes of `.grad` that no backward made."""
+        return list(self.trace.of_kind(ev.Grad))
+
+    @cached_property
+    def accumulations(self) -> dict[int, ev.Accumulate]:
+        """The accumulations into `.grad`, by moment."""
+        return dict(self.trace.of_kind(ev.Accumulate))
+
+    @cached_property
+    def at_storage(self) -> dict[int, list[int]]:
+        """The tensors that were seen at each storage (addresses are used again after death)."""
+        found: dict[int, list[int]] = defaultdict(list)
+        for uid, tensor in self.last.tensors.items():
+            if tensor.meta.storage != NONE:
+                found[tensor.meta.storage].append(uid)
+        return found
+
+    def tensor(self, uid: int) -> TensorState | None:
+        """What is known of a tensor at the end of the run."""
+        return self.last.tensors.get(uid)
+
+    def meta(self, uid: int, moment: int) -> ev.Tensor | None:
+        """What torch said of a tensor at a moment (its first description before its birth)."""
+        told = self.descriptions.get(uid)
+        if not told:
+            known = self.last.tensors.get(uid)
+            return known.meta if known else None
+        index = bisect_right(told, moment, key=lambda entry: entry[0]) - 1
+        return told[max(index, 0)][1]
+
+    def requires_grad(self, uid: int, moment: int) -> bool:
+        """Whether a tensor required grad at a moment."""
+        meta = self.meta(uid, moment)
+        return bool(meta and meta.requires_grad)
+
+    def is_grad_leaf(self, uid: int, moment: int) -> bool:
+        """Whether a tensor was a leaf that requires grad at a moment."""
+        meta = self.meta(uid, moment)
+        return bool(meta and meta.requires_grad and meta.leaf)
+
+    def base_of(self, uid: int) -> int:
+        """The tensor that a view looks into, itself where it is no view."""
+        known = self.last.tensors.get(uid)
+        base = known.meta.base if known else NONE
+        return base if base != NONE else uid
+
+    def maker(self, uid: int) -> OpState | None:
+        """The call that a tensor came from."""
+        made = self.makers.get(uid)
+        return made[0] if made else None
+
+    def via(self, op: OpState | None) -> tuple[tuple[str, str], ...]:
+        """The library frames between the user's line and a call, outermost first."""
+        return self.trace.vias.get(op.event.via, ()) if op is not None else ()
+
+    def through(self, op: OpState | None, ending: str) -> str:
+        """The first library function on the way to a call whose name ends so, else ""."""
+        for _, name in self.via(op):
+            if name.endswith(ending):
+                return name
+        return ""
+
+    # -- names ----------------------------------------------------------------------------
+
+    def name(self, uid: int, moment: int) -> str:
+        """What a person would call a tensor at a moment: a name, a label, or its origin."""
+        known = self.last.tensors.get(uid)
+        if known is None:
+            return "a tensor"
+        names = [n for n in known.names if n.since <= moment and (n.until or moment + 1) > moment]
+        if not names:
+            names = [n for n in known.names if n.since > moment][:1] or list(known.names[-1:])
+        if names:
+            best = min(names, key=lambda n: ("." in n.name or "[" in n.name, n.since))
+            return best.name
+        if known.meta.label:
+            return known.meta.label
+        if known.meta.base != NONE and known.meta.base != uid:
+            owner = self.name(known.meta.base, moment)
+            if owner.isidentifier() or "." in owner:
+                return f"a view of {owner}"
+        maker = self.maker(uid)
+        return f"the result of {bare(maker.func)}" if maker is not None else "a tensor"
+
+    def save_name(self, save: ev.Save, node: NodeState) -> str:
+        """What a person would call a saved tensor."""
+        if save.uid != NONE and save.uid in self.last.tensors:
+            return self.name(save.uid, node.moment)
+        sharing = self.last.sharing(save.counter) if save.counter != NONE else ()
+        for tensor in sharing:
+            if tensor.names:
+                return self.name(tensor.uid, node.moment)
+        return "the result" if save.role == "output" else "its input"
+
+    # -- places ---------------------------------------------------------------------------
+
+    def text(self, file: str) -> str:
+        """The source of a user file, "" where the trace has none."""
+        return self.trace.texts.get(file, "")
+
+    def code(self, place: Place) -> str:
+        """A line of source without its indentation."""
+        return source.line(self.text(place.file), place.line).strip()
+
+    def place(
+        self, role: PlaceRole, site: Site, moment: int | None, note: str = ""
+    ) -> FindingPlace | None:
+        """The innermost place of a site, in a role, with the user's stack."""
+        if not site:
+            return None
+        here = site[-1]
+        stack = tuple(Spot(p.file, p.line, p.function, p.iteration) for p in site)
+        return FindingPlace(
+            role,
+            here.file,
+            here.line,
+            here.function,
+            here.iteration,
+            stack,
+            self.code(here),
+            note,
+            moment,
+        )
+
+    def line_place(
+        self, role: PlaceRole, file: str, line: int, note: str = "", function: str = ""
+    ) -> FindingPlace:
+        """A line of a file in a role, with the last time it ran, if it did."""
+        seen = self.last_run(file, line)
+        if seen is not None:
+            moment, site = seen
+            found = self.place(role, site, moment, note)
+            assert found is not None
+            return found
+        text = source.line(self.text(file), line).strip()
+        around = source.function_at(self.text(file), line)
+        where = function or (around.name if around is not None else "<module>")
+        return FindingPlace(role, file, line, where, (), (), text, note, None)
+
+    @cached_property
+    def line_runs(self) -> dict[tuple[str, int], list[int]]:
+        """The moments at which each user line began to run."""
+        files: dict[int, str] = {}
+        found: dict[tuple[str, int], list[int]] = defaultdict(list)
+        for moment, event in enumerate(self.trace.events):
+            if type(event) is ev.Enter:
+                files[event.frame] = event.file
+            elif type(event) is ev.Line:
+                found[files.get(event.frame, ""), event.line].append(moment)
+        return found
+
+    def last_run(self, file: str, line: int) -> tuple[int, Site] | None:
+        """The last time a line began to run: (moment, site)."""
+        runs = self.line_runs.get((file, line))
+        if not runs:
+            return None
+        state = self.trace.at(runs[-1] + 1)
+        return runs[-1], tuple(frame.place for frame in state.stack)
+
+    # -- what went wrong ------------------------------------------------------------------
+
+    @cached_property
+    def failure(self) -> Failure | None:
+        """The error that ended the run; None where it ended well.
+
+        A program that catches a failing backward and then exits with a code other than 0
+        has failed by it too.
+        """
+        raised = self.trace.raised
+        failed = [run for run in self.passes if run.error is not None]
+        if raised is None:
+            finished = self.trace.finished
+            if failed and finished is not None and finished.how == "exited" and finished.code:
+                run = failed[-1]
+                assert run.error is not None
+                return Failure(*run.error, run.site, run.moment, run, None)
+            return None
+        for run in reversed(failed):
+            if run.error == (raised.kind, raised.message) or (
+                run.error and run.error[1] == raised.message
+            ):
+                return Failure(
+                    raised.kind, raised.message, self._fit(run.site, raised), run.moment, run
+                )
+        for op in reversed(self.ops):
+            if op.event.error is not None and op.event.error[1] == raised.message:
+                site = self._fit(op.site, raised)
+                return Failure(raised.kind, raised.message, site, op.moment, None, op)
+        site, moment = self._where_raised(raised)
+        return Failure(raised.kind, raised.message, site, moment)
+
+    def _fit(self, site: Site, raised: ev.Raised) -> Site:
+        """The site seen, unless the traceback says that the error came out elsewhere."""
+        if not raised.frames or not site:
+            return site
+        if [(p.file, p.line) for p in site] == [(f, n) for f, n, _ in raised.frames]:
+            return site
+        if (site[-1].file, site[-1].line) == raised.frames[-1][:2]:
+            return site
+        return tuple(Place(file, line, function) for file, line, function in raised.frames)
+
+    def _where_raised(self, raised: ev.Raised) -> tuple[Site, int]:
+        end = len(self.trace)
+        if not raised.frames:
+            return (), end
+        wanted = [(file, line) for file, line, _ in raised.frames]
+        for moment in reversed(self.line_runs.get(wanted[-1], [])):
+            state = self.trace.at(moment + 1)
+            site = tuple(frame.place for frame in state.stack)
+            if [(p.file, p.line) for p in site] == wanted:
+                return site, moment
+            break
+        return tuple(Place(file, line, function) for file, line, function in raised.frames), end
+
+    def writes(self, counter: int) -> tuple[WriteState, ...]:
+        """The writes kept for a version counter, oldest first."""
+        known = self.last.counters.get(counter)
+        return known.writes if known is not None else ()
+
+
+def bare(func: str) -> str:
+    """The last part of a function's name: `add_` of `Tensor.add_`."""
+    parts = [part for part in func.split(".") if part not in ("__get__", "__set__")]
+    return parts[-1] if parts else func
+
+
+def op_name(node: str) -> str:
+    """An op as a person writes it, from its node: `mul` of `MulBackward0`."""
+    name = node.rsplit("::", 1)[-1]
+    head = name.split("Backward")[0]
+    letters = []
+    for index, letter in enumerate(head):
+        if letter.isupper() and index and not head[index - 1].isupper():
+            letters.append("_")
+        letters.append(letter.lower())
+    return "".join(letters) or name
+
+
+def dedupe(places: list[FindingPlace | None], limit: int = 3) -> tuple[FindingPlace, ...]:
+    """Each line once, in order, at most `limit` of them."""
+    found: dict[tuple[str, int], FindingPlace] = {}
+    for place in places:
+        if place is not None:
+            found.setdefault((place.file, place.line), place)
+    return tuple(found.values())[:limit]

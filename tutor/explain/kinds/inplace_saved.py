@@ -1,0 +1,116 @@
+"""A tensor that an op had saved for its backward was changed in place."""
+
+from __future__ import annotations
+
+from tutor.explain import edits
+from tutor.explain.build import finding, fix, note, surfaced
+from tutor.explain.finding import Fact, Finding, FindingPlace, Fix
+from tutor.explain.history import Failure, History, bare, op_name
+from tutor.explain.source import lines_calling
+from tutor.explain.stale import Stale, stale
+from tutor.trace import NONE
+
+KIND = "inplace-saved"
+
+
+def raised(history: History, failure: Failure) -> Finding | None:
+    """The write that moved the counter of the save which the backward asked for."""
+    trouble = stale(history, failure)
+    if trouble is None:
+        return None
+    node, write = trouble.node, trouble.write
+    name = history.save_name(trouble.save, node)
+    versions: dict[str, Fact] = {"tensor": name, "expected": trouble.expected}
+    seen = note("wanted", found=trouble.found, **versions)
+    facts: dict[str, Fact] = {
+        "tensor": name,
+        "op": node.name,
+        "saver": op_name(node.name),
+        "save": trouble.save.name,
+        "found": trouble.found,
+        "expected": trouble.expected,
+        "writes": trouble.found - trouble.expected,
+    }
+    keeps = history.place("witness", node.site, node.moment, note("saves", **versions))
+    if write is None or not write.site:
+        return finding(
+            KIND, "error", "unseen", facts, cause=[_same(keeps)], witness=[keeps],
+            surfaced=[surfaced(history, seen)],
+        )  # fmt: skip
+    writer = bare(trouble.op.func) if trouble.op is not None else "a write"
+    facts |= {"writer": writer, "before": write.before, "after": write.after}
+    cause = history.place(
+        "cause", write.site, write.moment,
+        note("writes", tensor=name, before=write.before, after=write.after),
+    )  # fmt: skip
+    where = _definition(history, trouble)
+    return finding(
+        KIND,
+        "error",
+        _variant(trouble, cause, keeps),
+        facts,
+        cause=[cause, where],
+        witness=[keeps],
+        surfaced=[surfaced(history, seen)],
+        fixes=_fixes(history, trouble, where),
+    )
+
+
+def _variant(trouble: Stale, cause: FindingPlace | None, keeps: FindingPlace | None) -> str:
+    if trouble.op is not None and trouble.op.op == trouble.node.event.op:
+        return "same-call"
+    if trouble.save.role == "output":
+        return "result"
+    if cause is not None and keeps is not None and cause.line == keeps.line:
+        return "same-line"
+    return "input"
+
+
+def _same(place: FindingPlace | None) -> FindingPlace | None:
+    return None if place is None else _as_cause(place)
+
+
+def _as_cause(place: FindingPlace) -> FindingPlace:
+    return FindingPlace(
+        "cause", place.file, place.line, place.function, place.iteration, place.stack, place.text,
+        "", place.moment,
+    )  # fmt: skip
+
+
+def _definition(history: History, trouble: Stale) -> FindingPlace | None:
+    """The line that defines the in-place layer which wrote, where only one line does."""
+    for _, name in history.via(trouble.op):
+        if not name.endswith(".forward"):
+            continue
+        layer = name.split(".")[-2]
+        for file, text in history.trace.texts.items():
+            lines = lines_calling(text, layer, "inplace")
+            if len(lines) == 1:
+                return history.line_place("cause", file, lines[0])
+    return None
+
+
+def _fixes(history: History, trouble: Stale, where: FindingPlace | None) -> list[Fix | None]:
+    write = trouble.write
+    assert write is not None
+    if where is not None:
+        text = history.text(where.file)
+        edit = edits.drop_keyword(text, where.file, where.line, "inplace")
+        return [fix("drop-inplace", {"line": where.line}, edit)]
+    here = write.site[-1]
+    text = history.text(here.file)
+    found: list[Fix | None] = []
+    plain = edits.out_of_place(text, here.file, here.line)
+    if plain is None:
+        plain = edits.drop_keyword(text, here.file, here.line, "inplace")
+    found.append(fix("out-of-place", {"line": here.line}, plain))
+    clone = edits.clone_first(text, here.file, here.line)
+    found.append(fix("clone-first", {"line": here.line}, clone))
+    keeper = trouble.node.site[-1] if trouble.node.site else None
+    known = history.tensor(trouble.save.uid) if trouble.save.uid != NONE else None
+    if keeper is not None and known is not None:
+        names = [n.name for n in known.names if n.frame == keeper.frame]
+        for name in names[:1]:
+            copy = edits.read_clone(history.text(keeper.file), keeper.file, keeper.line, name)
+            found.append(fix("save-clone", {"line": keeper.line, "name": name}, copy))
+    return found

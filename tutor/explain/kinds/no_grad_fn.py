@@ -1,0 +1,140 @@
+"""A backward, or `autograd.grad`, of a tensor that is cut off from everything requiring grad."""
+
+from __future__ import annotations
+
+from tutor.explain import edits
+from tutor.explain.build import finding, fix, note, surfaced
+from tutor.explain.finding import Fact, Finding, FindingPlace, Fix
+from tutor.explain.flow import Behind, Cut, behind, frozen_lines
+from tutor.explain.history import Failure, History, bare
+from tutor.trace import NONE
+
+KIND = "no-grad-fn"
+
+
+def root_without_grad(history: History, failure: Failure) -> int:
+    """The root of a refused pass that does not require grad, NONE where each one does."""
+    run = failure.run
+    if run is None or run.order:
+        return NONE
+    for uid, node in run.event.roots:
+        if node == NONE and uid != NONE and not history.requires_grad(uid, run.moment):
+            return uid
+    return NONE
+
+
+def raised(history: History, failure: Failure) -> Finding | None:
+    """The nearest place in the data flow behind the root where a gradient was lost."""
+    root = root_without_grad(history, failure)
+    if root == NONE:
+        return None
+    came = behind(history, root, failure.moment)
+    name = history.name(root, failure.moment)
+    facts: dict[str, Fact] = {"root": name}
+    seen = surfaced(history, note("no-grad-fn", tensor=name))
+    if came.cuts:
+        return _cut(history, came.cuts, facts, seen)
+    frozen = frozen_lines(history, came.leaves, failure.moment)
+    if frozen:
+        last = max(frozen, key=lambda op: op.moment)
+        facts["parameter"] = history.name(last.event.args[0], last.moment)
+        places = [
+            history.place("cause", op.site, op.moment, note("freezes"))
+            for op in sorted(frozen, key=lambda op: -op.moment)
+        ]
+        return finding(KIND, "error", "frozen", facts, cause=places, surfaced=[seen])
+    return _never(history, came, root, facts, seen)
+
+
+def _cut(
+    history: History, cuts: tuple[Cut, ...], facts: dict[str, Fact], seen: FindingPlace | None
+) -> Finding:
+    first = cuts[0]
+    lost = history.name(first.lost, first.moment)
+    facts |= {"lost": lost, "func": bare(first.op.func)}
+    places: list[FindingPlace | None] = []
+    for cut in cuts[:3]:
+        if cut.block is not None:
+            site = (*cut.site[: _depth(cut)], cut.block)
+            places.append(history.place("cause", site, cut.moment, note("grad-off")))
+        else:
+            places.append(history.place("cause", cut.site, cut.moment, note("cuts")))
+        if cut.created is not None:
+            made = cut.created
+            places.append(history.place("cause", made.site, made.moment, note("new-tensor")))
+    witness = None
+    if first.block is not None:
+        witness = history.place("witness", first.site, first.moment, note("without-grad"))
+    return finding(
+        KIND,
+        "error",
+        first.reason,
+        facts,
+        cause=places,
+        witness=[witness],
+        surfaced=[seen],
+        fixes=_fixes(history, first),
+    )
+
+
+def _depth(cut: Cut) -> int:
+    """How many outer frames of the cut's site stand above the block that turned grad off."""
+    assert cut.block is not None
+    for index, place in enumerate(cut.site):
+        if place.frame == cut.block.frame:
+            return index
+    return 0
+
+
+def _never(
+    history: History,
+    came: Behind,
+    root: int,
+    facts: dict[str, Fact],
+    seen: FindingPlace | None,
+) -> Finding:
+    """Nothing behind the root ever required grad: name the leaves that a person made."""
+    leaves = []
+    for uid in came.leaves:
+        known = history.tensor(uid)
+        if known is None or not known.born or "float" not in known.meta.dtype:
+            continue
+        leaves.append(known)
+    leaves.sort(key=lambda t: (not t.names, t.meta.kind != "Parameter", t.moment))
+    places = [history.place("cause", t.born, t.moment, note("no-requires-grad")) for t in leaves]
+    fixes: list[Fix | None] = []
+    if leaves:
+        first = leaves[0]
+        facts["leaf"] = history.name(first.uid, first.moment)
+        place = first.born[-1]
+        maker = history.maker(first.uid)
+        if maker is not None:
+            edit = edits.add_keyword(
+                history.text(place.file),
+                place.file,
+                place.line,
+                bare(maker.func),
+                "requires_grad",
+                "True",
+            )
+            fixes.append(fix("requires-grad", {"line": place.line}, edit))
+    else:
+        facts["leaf"] = str(facts["root"])
+        known = history.tensor(root)
+        if known is not None and known.born:
+            places = [history.place("cause", known.born, known.moment, note("no-requires-grad"))]
+        elif seen is not None:
+            places = [history.line_place("cause", seen.file, seen.line)]
+    return finding(KIND, "error", "never", facts, cause=places, surfaced=[seen], fixes=fixes)
+
+
+def _fixes(history: History, cut: Cut) -> list[Fix | None]:
+    place = cut.site[-1]
+    text = history.text(place.file)
+    if cut.reason == "detach":
+        edit = edits.drop_method(text, place.file, place.line, "detach")
+        return [fix("drop-detach", {"line": place.line}, edit)]
+    if cut.reason == "data":
+        edit = edits.drop_attribute(text, place.file, place.line, "data")
+        return [fix("drop-data", {"line": place.line}, edit)]
+    return []
