@@ -18,7 +18,7 @@ from tutor.observe.tensors import (
     storage_of,
     version_of,
 )
-from tutor.observe.values import Values, dtype_name, fingerprint
+from tutor.observe.values import Values, dtype_name
 from tutor.trace import events as ev
 from tutor.trace.events import NONE, Save
 
@@ -34,6 +34,19 @@ _raw_names: dict[type, tuple[str, ...]] = {}
 
 
 _ENTRY = re.compile(r'\s*File "(?P<file>[^"]*)", line \d+, in (?P<function>\S+)')
+
+
+_names: dict[type, str] = {}
+
+
+def _name_of(node: Any) -> str:
+    kind = type(node)
+    name = _names.get(kind)
+    if name is None:
+        name = node.name()
+        if kind.__name__ == name:  # a generated class: all of its nodes have its name
+            _names[kind] = name
+    return name
 
 
 def clean_traceback(entries: list[str]) -> list[str]:
@@ -110,6 +123,8 @@ class Graph:
         self.prints: dict[int, list[tuple[str, str | None, int]]] = {}
         """node -> (save, fingerprint, version) of saves whose memory is checked at backward."""
         self.context = Context(NONE)
+        self.eager = True
+        """Whether values of saves are sent with them: not once a run has been long."""
         self._next = 0
 
     def id_of(self, node: Any) -> int:
@@ -125,6 +140,15 @@ class Graph:
         known = self.id_of(root)
         if known != NONE:
             return known
+        try:
+            for child, _ in root.next_functions:
+                if child is not None and self.id_of(child) == NONE:
+                    break
+            else:
+                self._tell(root)
+                return self._next - 1
+        except Exception:
+            return NONE
         # Children first, without recursion: a chain may be 100 000 nodes deep.
         pending: list[tuple[Any, bool]] = [(root, False)]
         while pending:
@@ -150,12 +174,14 @@ class Graph:
         try:
             metadata = node.metadata
             metadata[_KEY] = Token(number, self.deaths)
-            if "traceback_" in metadata:
+            if len(metadata) > 1 and "traceback_" in metadata:
                 metadata["traceback_"] = clean_traceback(metadata["traceback_"])
-            name = node.name()
+            name = _name_of(node)
             edges = tuple(
-                (self.id_of(child) if child is not None else NONE, index)
-                for child, index in node.next_functions
+                [
+                    (self.id_of(child) if child is not None else NONE, index)
+                    for child, index in node.next_functions
+                ]
             )
             sequence = min(node._sequence_nr(), 2**63 - 1)
         except Exception:
@@ -217,21 +243,19 @@ class Graph:
                 continue
             if held is None:
                 continue
-            packed = holder.unpack_hook is not None if hasattr(holder, "unpack_hook") else False
-            if not isinstance(held, torch.Tensor) or packed:
+            if not isinstance(held, torch.Tensor) or holder.unpack_hook is not None:
                 saves.append(Save(name, NONE, NONE, NONE, NONE, (), "", "internal", True))
                 continue
             save = self._save(name, held)
             saves.append(save)
             if save.role in ("input", "output", "alias"):
-                prints.append((name, fingerprint(held), save.version))
+                prints.append((name, self._values.fingerprint(held), save.version))
         if prints:
             self.prints[number] = prints
         return tuple(saves)
 
     def _save(self, name: str, held: torch.Tensor) -> Save:
         context = self.context
-        storage = storage_of(held)
         version = version_of(held)
         record: Record | None = None
         role = "internal"
@@ -239,6 +263,7 @@ class Graph:
             if held is argument:
                 record, role = self.tensors.peek(argument), "input"
                 break
+        storage = record.storage if record is not None else storage_of(held)
         if record is None:
             pointer = pointer_of(held)
             for result in context.outs:
@@ -275,5 +300,5 @@ class Graph:
             dtype_name(held.dtype),
             role,
             False,
-            self._values.read(held) if held.numel() <= 64 else None,
+            self._values.read(held) if self.eager and held.numel() <= 64 else None,
         )

@@ -26,6 +26,8 @@ class Info:
     inplace: bool = False
     python: bool = False
     special: str = ""
+    hidden: str = ""
+    """Writes some arguments past their counters: "fused", or where batch norm has them."""
 
 
 _SILENT = frozenset(
@@ -117,7 +119,12 @@ def _classify(func: Any) -> Info:
         or (short.startswith("__i") and short.endswith("__") and short not in ("__int__", "__index__", "__invert__"))
     )
     writes = inplace or short in _WRITERS or (python and not special)
-    return Info(name, False, writes, inplace, python, special)
+    hidden = ""
+    if short.startswith("_fused_"):
+        hidden = "fused"
+    elif short in ("batch_norm", "instance_norm"):
+        hidden = "functional" if name.startswith("functional.") else "torch"
+    return Info(name, False, writes, inplace, python, special, hidden)
 
 
 def _name(func: Any, short: str) -> str:

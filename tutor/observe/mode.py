@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -24,6 +25,10 @@ _Tensor = torch.Tensor
 _handle = torch.overrides.handle_torch_function.__code__
 
 
+EAGER = 3000
+"""Calls after which a run counts as long, and only what causes rest on is still sent whole."""
+
+
 class Watch(TorchFunctionMode):
     """Emits an `Op` for each call, with the nodes, writes and tensors that came of it."""
 
@@ -39,6 +44,7 @@ class Watch(TorchFunctionMode):
         self.ops = 0
         self.nesting = 0
         self.failures = 0
+        self.eager = True
         self._modes = (True, False)
 
     # -- the handler -----------------------------------------------------------------
@@ -150,6 +156,9 @@ class Watch(TorchFunctionMode):
         log = self.log
         number = self.ops
         self.ops += 1
+        if number == EAGER:
+            self.eager = self.graph.eager = False
+            self.values.lean = True
         outs: list[torch.Tensor] = []
         if isinstance(result, _Tensor):
             outs.append(result)
@@ -187,6 +196,8 @@ class Watch(TorchFunctionMode):
             ids.append(record.uid)
         for tensor, record, old in written:
             tensors.wrote(tensor, record, old, number)
+        if info.hidden:
+            self._hidden_writes(info, args, kwargs, number)
         if info.inplace or written:
             for tensor in inputs[:1]:
                 known = tensors.peek(tensor)
@@ -197,7 +208,7 @@ class Watch(TorchFunctionMode):
             info.name,
             tuple(self._uid(tensor) for tensor in inputs),
             tuple(ids),
-            self._detail(args, kwargs),
+            self._detail(args, kwargs) if self.eager else "",
             self._via(caller),
             None,
             self.nesting > 0,
@@ -207,6 +218,28 @@ class Watch(TorchFunctionMode):
         self.graph.context = _NOTHING
         if self.graph.deaths:
             self.graph.bury()
+
+    def _hidden_writes(self, info: Info, args: Any, kwargs: Any, number: int) -> None:
+        """Tell of what a call wrote without moving a counter: `before` equals `after`."""
+        if info.hidden == "fused":
+            targets = args[0] if args else kwargs.get("self", ())
+        else:
+            places = {"functional": (1, 2, 5), "torch": (3, 4, 5)}[info.hidden]
+            names = ("running_mean", "running_var", "training")
+            found = [
+                kwargs.get(name, args[place] if place < len(args) else None)
+                for name, place in zip(names, places, strict=True)
+            ]
+            targets = found[:2] if found[2] else ()
+        for tensor in targets:
+            if not isinstance(tensor, _Tensor):
+                continue
+            record = self.tensors.record(tensor)
+            version = version_of(tensor)
+            self.log.add(
+                ev.Write(record.counter, record.uid, record.storage, version, version, number)
+            )
+            self.tensors.contents(tensor, record)
 
     def _uid(self, tensor: torch.Tensor) -> int:
         record = self.tensors.peek(tensor)
@@ -285,7 +318,7 @@ class Watch(TorchFunctionMode):
         if special == "record":
             name = next((a for a in args if isinstance(a, str)), "")
             if name.startswith("Optimizer."):
-                self._guard(self._note, name.split("#")[0], name.split("#")[-1], caller)
+                self._guard(self._optimizer, name.split("#")[0], caller)
             return call(func, args, kwargs)
         tracer = sys.gettrace()
         result = self._observed(info, caller, call, func, args, kwargs, tracer)
@@ -323,24 +356,37 @@ class Watch(TorchFunctionMode):
                 self.tensors.set_grad(tensor, "set")
         self.log.add(ev.GradRead(record.uid, held))
 
-    def _note(self, name: str, detail: str, caller: Any) -> None:
+    def note(self, name: str, detail: str, caller: Any, args: Iterable[torch.Tensor] = ()) -> None:
+        """Tell of a call that is no torch function, with the tensors that it is about."""
         number = self.ops
         self.ops += 1
-        self.log.add(ev.Op(number, name, (), (), detail, self._via(caller), None, self.nesting > 0))
+        uids = tuple([self.tensors.record(tensor).uid for tensor in args])
+        self.log.add(
+            ev.Op(number, name, uids, (), detail, self._via(caller), None, self.nesting > 0)
+        )
 
-    def note_call(self, name: str, args: Any, result: Any, frame: Any, *, error: Any = None) -> None:
+    def _optimizer(self, name: str, caller: Any) -> None:
+        """`Optimizer.step` or `.zero_grad`: with all parameters that the optimizer holds."""
+        frame = caller
+        for _ in range(5):
+            owner = frame.f_locals.get("self")
+            if isinstance(owner, torch.optim.Optimizer):
+                held = [p for group in owner.param_groups for p in group["params"]]
+                self.note(name, type(owner).__name__, caller, held)
+                return
+            if frame.f_back is None:
+                break
+            frame = frame.f_back
+        self.note(name, "", caller)
+
+    def note_call(self, name: str, args: Any, result: Any, frame: Any, detail: str = "") -> None:
         """Tell of a library call that the mode does not see (`Parameter`, `Function.apply`)."""
         inputs: list[torch.Tensor] = []
         _flatten(list(args), inputs)
         for tensor in inputs:
             self.tensors.record(tensor)
-        back = frame.f_back or frame
-        info = Info(name)
-        if error is not None:
-            self._raised(info, back, (), {}, inputs, error)
-            return
-        before: dict[int, int] = {}
-        self._tell(info, back, (), {}, inputs, before, result)
+        plain = (detail,) if detail else ()
+        self._tell(Info(name), frame.f_back or frame, plain, {}, inputs, {}, result)
 
 
 _DEBUG = False

@@ -13,7 +13,6 @@ import torch
 from tutor.observe.graph import Context
 from tutor.observe.library import Info
 from tutor.observe.tensors import grad_of, storage_of, version_of
-from tutor.observe.values import fingerprint
 from tutor.trace import events as ev
 from tutor.trace.events import NONE, Value
 
@@ -82,7 +81,7 @@ class Passes:
         number = self._next
         self._next += 1
         current = _Pass(number, retain)
-        watch._note("autograd.grad" if kind == "grad" else "Tensor.backward", "", caller)
+        watch.note("autograd.grad" if kind == "grad" else "Tensor.backward", "", caller)
         del inputs
         known = []
         functions = []
@@ -159,7 +158,7 @@ class Passes:
                 data = holder.data
                 if not isinstance(data, torch.Tensor) or version_of(data) != version:
                     continue
-                if fingerprint(data) != old:
+                if self._watch.values.fingerprint(data) not in (old, None):
                     self._watch.log.add(
                         ev.Altered(current.number, number, name, storage_of(data))
                     )

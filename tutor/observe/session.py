@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 import types
@@ -9,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import torch
+import torch.utils.checkpoint
 
 from tutor.observe.log import Log
 from tutor.observe.mode import Watch
@@ -89,6 +91,29 @@ class Session:
         stack.on_return(torch.nn.Parameter.__new__.__code__, self._parameter)
         stack.on_return(torch.autograd.Function.apply.__func__.__code__, self._applied)  # type: ignore[attr-defined]
 
+        stack.on_return(torch.nn.Module.load_state_dict.__code__, self._loaded)
+        clip = inspect.unwrap(torch.nn.utils.clip_grad_norm_)
+        stack.on_return(clip.__code__, self._clipped)
+        checkpoint = inspect.unwrap(torch.utils.checkpoint.checkpoint)
+        stack.on_return(checkpoint.__code__, self._checkpointed)
+
+    def _loaded(self, frame: types.FrameType, result: Any) -> None:
+        module = frame.f_locals.get("self")
+        if isinstance(module, torch.nn.Module):
+            held = [*module.parameters(), *module.buffers()]
+            self._note("Module.load_state_dict", held, None, frame)
+
+    def _clipped(self, frame: types.FrameType, result: Any) -> None:
+        given = frame.f_locals.get("parameters")
+        held = [p for p in given if isinstance(p, torch.Tensor)] if isinstance(given, list) else []
+        self._note("utils.clip_grad_norm_", held, None, frame)
+
+    def _checkpointed(self, frame: types.FrameType, result: Any) -> None:
+        given = frame.f_locals
+        reentrant = given.get("use_reentrant")
+        detail = "reentrant" if reentrant in (True, None) else "non-reentrant"
+        self._note("utils.checkpoint", given.get("args", ()), result, frame, detail)
+
     def _parameter(self, frame: types.FrameType, result: Any) -> None:
         if not isinstance(result, torch.Tensor):
             return
@@ -103,10 +128,12 @@ class Session:
         name = getattr(given.get("cls"), "__name__", "Function")
         self._note(f"Function.apply {name}", given.get("args", ()), result, frame)
 
-    def _note(self, name: str, args: Any, result: Any, frame: types.FrameType) -> None:
+    def _note(
+        self, name: str, args: Any, result: Any, frame: types.FrameType, detail: str = ""
+    ) -> None:
         try:
             with torch._C.DisableTorchFunction():
-                self.watch.note_call(name, args, result, frame)
+                self.watch.note_call(name, args, result, frame, detail)
         except Exception:
             self.watch.failed()
 

@@ -19,7 +19,7 @@ _is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor
 class Record:
     """What was last said of one tensor object."""
 
-    __slots__ = ("base", "counter", "grad", "label", "leaf", "meta", "node", "pointer", "uid", "version")
+    __slots__ = ("base", "counter", "grad", "label", "leaf", "meta", "node", "pointer", "storage", "uid", "version")
 
     def __init__(self, uid: int) -> None:
         self.uid = uid
@@ -27,6 +27,7 @@ class Record:
         self.version = NONE
         self.node = NONE
         self.pointer = NONE
+        self.storage = NONE
         self.base = NONE
         self.grad = NONE
         self.leaf = False
@@ -63,7 +64,7 @@ def storage_of(tensor: torch.Tensor) -> int:
 def shape_of(tensor: torch.Tensor) -> tuple[int, ...]:
     """The shape; empty where it cannot be read (nested tensors)."""
     try:
-        return tuple(int(size) for size in tensor.shape)
+        return tuple(tensor.shape)
     except Exception:
         return ()
 
@@ -174,7 +175,7 @@ class Tensors:
         meta = (
             shape_of(tensor),
             dtype_name(tensor.dtype),
-            str(tensor.device),
+            "cpu" if tensor.is_cpu else str(tensor.device),
             requires,
             leaf,
             node,
@@ -188,6 +189,7 @@ class Tensors:
         )
         if meta != record.meta:
             record.meta = meta
+            record.storage = meta[9]
             self._log.add(ev.Tensor(record.uid, *meta))
 
     def contents(self, tensor: torch.Tensor, record: Record) -> None:
