@@ -223,9 +223,11 @@ class Passes:
             if number not in reached or (id(grad) == identity and version_of(grad) == version):
                 continue
             record = watch.tensors.record(variable)
-            held = watch.tensors.record(grad)
             if id(grad) == identity:
+                held = watch.tensors.record(grad)
                 watch.tensors.versions[held.counter] = version_of(grad)
+            else:  # made by the engine: no call showed its birth, and its id may be a dead one's
+                held = watch.tensors.born(grad)
             record.grad = held.uid
             watch.tensors.grads[held.uid] = record.uid
             after = watch.values.read(grad)
@@ -242,7 +244,7 @@ class Passes:
         if isinstance(result, (tuple, list)):
             graph.context = Context(watch.ops - 1)
             results = tuple(
-                watch.tensors.record(item).uid if isinstance(item, torch.Tensor) else NONE
+                watch.tensors.born(item).uid if isinstance(item, torch.Tensor) else NONE
                 for item in result
             )
             graph.context = Context(NONE)
