@@ -7,6 +7,7 @@ import pytest
 from tests.trace.streams import founding_run
 from tutor.trace import End, Program, Source, Trace, snippet
 from tutor.trace import events as ev
+from tutor.trace.fold import Folder
 
 
 @pytest.fixture
@@ -67,3 +68,19 @@ def test_a_snippet_is_its_setup_then_the_code() -> None:
     )
     assert snippet("y = 1").sources == (Source("snippet.py", "y = 1"),)
     assert program.main == "y = x"
+
+
+def test_going_back_step_by_step_in_a_long_run_is_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tutor.trace.trace.KEYFRAME", 4)
+    monkeypatch.setattr("tutor.trace.trace.KEYFRAME_SHARE", 1)  # keyframes far apart
+    monkeypatch.setattr("tutor.trace.trace.NEAR", 3)
+    events = founding_run() * 3
+    trace = Trace()
+    trace.extend(events)
+    fresh = []
+    folder = Folder()
+    for event in events:
+        fresh.append(folder.state())
+        folder.add(event)
+    for moment in [*range(len(events) - 1, 0, -1), 50, 20, 51, 49, 120, 7]:
+        assert trace.at(moment) == fresh[moment]

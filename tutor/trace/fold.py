@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from immutables import Map
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from tutor.trace import events as ev
 from tutor.trace.events import NONE, AnyEvent
@@ -47,8 +48,7 @@ KEPT_ENDED = 512
 """Frames kept after their return, for the names they had."""
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
+class Checkpoint(Struct, frozen=True, gc=False):
     """Where a fold can be taken up again: a state, and what the fold knows besides."""
 
     state: State = field(default_factory=State)

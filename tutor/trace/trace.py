@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
@@ -14,7 +16,15 @@ from tutor.trace.program import Program
 from tutor.trace.state import OpState, PassState, Site, State
 
 KEYFRAME = 256
-"""Events between two keyframes: what `at` replays at the most."""
+"""Events between two keyframes of a short run: what `at` replays at the most."""
+
+KEYFRAME_SHARE = 16
+"""In a long run keyframes lie a 16th of its length apart: each costs memory."""
+
+NEAR = 16
+"""Finer keyframes before the moment that was asked for last: the next is asked for nearby."""
+
+_NOTED = frozenset({ev.Line, ev.Op, ev.GradRead, ev.Answer, ev.Truncated, ev.Finished, ev.Start})
 
 T = TypeVar("T")
 
@@ -40,6 +50,27 @@ class End:
     message: str = ""
 
 
+def _latest(keyframes: list[tuple[int, Checkpoint]], moment: int) -> tuple[int, Checkpoint]:
+    """The last keyframe that is not after a moment (the beginning, where there is none)."""
+    index = bisect_right(keyframes, moment, key=lambda frame: frame[0]) - 1
+    return keyframes[index] if index >= 0 else (0, Checkpoint())
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """No garbage collection meanwhile: a fold makes many objects that live, and no cycle.
+
+    Two thirds of the time of folding a chain of 100 000 nodes went into full collections.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 class Trace:
     """The events of one run, growing while it runs; everything shown is a fold of a prefix.
 
@@ -61,6 +92,8 @@ class Trace:
         self._events: list[AnyEvent] = []
         self._folder = Folder()
         self._keyframes: list[tuple[int, Checkpoint]] = [(0, Checkpoint())]
+        self._near: list[tuple[int, Checkpoint]] = []
+        self._next_keyframe = KEYFRAME
         self._last: State | None = None
         self._line_moments: list[int] = []
 
@@ -69,12 +102,16 @@ class Trace:
     def extend(self, events: Iterable[AnyEvent]) -> None:
         """Take the next events of the run."""
         folder = self._folder
-        for event in events:
-            folder.add(event)
-            self._events.append(event)
-            self._note(event)
-            if folder.moment % KEYFRAME == 0:
-                self._keyframes.append((folder.moment, folder.checkpoint()))
+        with _uncollected():
+            for event in events:
+                folder.add(event)
+                self._events.append(event)
+                if type(event) in _NOTED:
+                    self._note(event)
+                if folder.moment >= self._next_keyframe:
+                    moment = folder.moment
+                    self._keyframes.append((moment, folder.checkpoint()))
+                    self._next_keyframe = moment + max(KEYFRAME, moment // KEYFRAME_SHARE)
         self._last = None
 
     def _note(self, event: AnyEvent) -> None:
@@ -128,13 +165,22 @@ class Trace:
         moment = max(0, min(moment, len(self._events)))
         if moment == len(self._events):
             return self.last
-        index = bisect_right(self._keyframes, moment, key=lambda frame: frame[0]) - 1
-        start, checkpoint = self._keyframes[index]
+        start, checkpoint = max(
+            _latest(self._keyframes, moment), _latest(self._near, moment), key=lambda pair: pair[0]
+        )
         if start == moment:
             return checkpoint.state
         folder = Folder(checkpoint)
-        folder.feed(self._events[start:moment])
-        return folder.state()
+        with _uncollected():
+            fine = max(start, moment - NEAR * KEYFRAME)
+            folder.feed(self._events[start:fine])
+            if moment - start > KEYFRAME:
+                self._near = []
+            for cut in range(fine, moment, KEYFRAME):
+                if moment - start > KEYFRAME:
+                    self._near.append((cut, folder.checkpoint()))
+                folder.feed(self._events[cut : min(cut + KEYFRAME, moment)])
+            return folder.state()
 
     @property
     def lines(self) -> Sequence[int]:
