@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import importlib
 import os
 import socket
 import warnings
@@ -11,6 +10,7 @@ from types import ModuleType
 
 from tutor.run import system
 from tutor.run.child import serve
+from tutor.run.preload import load_observer
 
 
 class Fork:
@@ -21,8 +21,7 @@ class Fork:
 
     def prepare(self, observer: str) -> None:
         """Import what every run needs. Nothing here computes: see mechanics, section f."""
-        self._observer = importlib.import_module(observer)
-        self._observer.preload()
+        self._observer = load_observer(observer)
         gc.collect()
         gc.freeze()  # Else every full collection in a child walks, and copies, torch's heap.
 

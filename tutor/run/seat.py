@@ -49,10 +49,15 @@ class Seat:
         return True
 
     def tell(self, command: bytes) -> None:
-        """Send the warden a command, and let it go on if somebody stopped it."""
+        """Send the warden a command."""
         with contextlib.suppress(OSError):
             self.control.send(command + END)
-            if self.alive:
+        self.nudge()
+
+    def nudge(self) -> None:
+        """Let the warden go on if somebody stopped it."""
+        if self.alive:
+            with contextlib.suppress(OSError):
                 os.kill(self.warden, signal.SIGCONT)
 
     def gone(self) -> tuple[int, bytes, int] | bool:
@@ -81,8 +86,7 @@ class Seat:
 
     def leave(self, patience: float) -> None:
         """Let go, and wait until everything of the seat is gone (`patience` seconds at most)."""
-        with contextlib.suppress(OSError):
-            os.kill(self.warden, signal.SIGCONT)
+        self.nudge()
         with contextlib.suppress(OSError):
             self.control.shutdown(socket.SHUT_WR)
             poller = select.poll()

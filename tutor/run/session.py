@@ -198,25 +198,28 @@ class Session:
     # -- getting a seat ----------------------------------------------------------------
 
     def _find_seat(self) -> None:
-        self._link.poll()
-        if self._link.losses != self._losses:
-            self._losses = self._link.losses
-            self._attempts += 1
-            self._notes = ["The process it was to be started from had died and was replaced."]
-            self._unwatch()
-            if self._attempts >= ATTEMPTS or not self._link.running:
-                self._give_up("The process that runs programs could not be started.")
-                return
         seat = self._link.take()
         if seat is None:
-            if self._watched is None:
-                self._link.ask()
-                self._watched = self._link.watch()
-            self._link.nudge()
+            self._wait_for_seat()
             return
         self._unwatch()
         self._seat = seat
         self._ask()
+
+    def _wait_for_seat(self) -> None:
+        """See to it that one is on its way, from a host that lives."""
+        if self._link.losses != self._losses:
+            self._losses = self._link.losses
+            self._attempts += 1
+            self._notes = ["The process it was to start from had died and was replaced."]
+            self._unwatch()
+            if self._attempts >= ATTEMPTS or not self._link.running:
+                self._give_up("The process that runs programs could not be started.")
+                return
+        if self._watched is None:
+            self._link.ask()
+            self._watched = self._link.watch()
+        self._link.nudge()
 
     def _ask(self) -> None:
         """Send the program to the child of the seat just taken."""
@@ -345,6 +348,8 @@ class Session:
             except BlockingIOError:
                 continue
             if not data:
+                if not stream and self._seat is not None:
+                    self._seat.nudge()  # All is over, but a stopped warden would not say so.
                 del self._pipes[descriptor]
                 self._retired.append(descriptor)
                 continue

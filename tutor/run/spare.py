@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import socket
 import sys
@@ -10,6 +9,7 @@ from typing import NoReturn
 
 from tutor.run import system
 from tutor.run.child import serve
+from tutor.run.preload import load_observer
 from tutor.run.start import start_python
 
 
@@ -34,6 +34,4 @@ def main(request: int, observer: str, warden: int) -> NoReturn:
     system.die_with_parent()
     if os.getppid() != warden:
         sys.exit(1)
-    module = importlib.import_module(observer)
-    module.preload()
-    serve(socket.socket(fileno=request), module)
+    serve(socket.socket(fileno=request), load_observer(observer))

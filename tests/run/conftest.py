@@ -1,0 +1,40 @@
+import os
+
+import pytest
+
+from tests.run import tree
+from tutor.run import Limits, Runner
+from tutor.trace import snippet
+
+FAKE = "tests.run.fake_observer"
+
+QUICK = Limits(
+    cpu_seconds=1,
+    memory_bytes=300 * 1024 * 1024,
+    file_bytes=1024 * 1024,
+    descendants=60,
+    interrupt_grace=0.3,
+    output_bytes=4096,
+    events=20_000,
+    event_bytes=8 * 1024 * 1024,
+)
+
+
+@pytest.fixture(scope="session", params=["fork", "spare"])
+def shared_runner(request):
+    with Runner(backend=request.param, observer=FAKE, limits=QUICK) as runner:
+        yield runner
+
+
+@pytest.fixture
+def runner(shared_runner):
+    """A runner that, whatever a test did to it, runs the next program and leaves nothing."""
+    yield shared_runner
+    after = shared_runner.run(snippet("print('still here')"))
+    assert (after.end.outcome, after.end.output) == ("ok", "still here\n")
+    assert tree.wait_for(lambda: shared_runner.ready)
+    # Of this runner there are a host, and a warden with a child that waits: three processes.
+    host = shared_runner._link._process.pid
+    assert tree.wait_for(lambda: len(tree.below(host)) == 2), tree.below(host)
+    mine = tree.below(os.getpid())
+    assert set(mine) >= {host, *tree.below(host)}
