@@ -259,27 +259,30 @@ class Graph:
         version = version_of(held)
         record: Record | None = None
         role = "internal"
+        peek = self.tensors.peek
         for argument in context.args:
             if held is argument:
-                record, role = self.tensors.peek(argument), "input"
+                record, role = peek(argument), "input"
                 break
         storage = record.storage if record is not None else storage_of(held)
         if record is None:
             pointer = pointer_of(held)
             for result in context.outs:
-                if pointer != NONE and pointer_of(result) == pointer:
-                    record, role = self.tensors.peek(result), "output"
+                known = peek(result)
+                if known is not None and pointer != NONE and known.pointer == pointer:
+                    record, role = known, "output"
                     break
         if record is None:
             base = base_of(held)
             for other in (*context.args, *context.outs, *(() if base is None else (base,))):
-                if storage != NONE and storage_of(other) == storage and (
-                    version_of(other) == version or other is base
-                ):
-                    record, role = self.tensors.peek(other), "alias"
+                known = peek(other)
+                if known is None or storage == NONE or known.storage != storage:
+                    continue
+                if other is base or version_of(other) == version:
+                    record, role = known, "alias"
                     break
         if record is None:
-            known = self.tensors.peek(held)
+            known = peek(held)
             if known is not None and known.pointer == pointer_of(held):
                 record, role = known, "input"
         if record is None:

@@ -342,6 +342,7 @@ class Watch(TorchFunctionMode):
 
     def _retell(self, tensor: torch.Tensor) -> None:
         record = self.tensors.record(tensor)
+        self.tensors.moved(tensor, record)
         self.tensors.tell(tensor, record)
         self.tensors.contents(tensor, record)
 

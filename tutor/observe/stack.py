@@ -308,7 +308,8 @@ class Stack:
                 except TypeError:
                     continue
                 if inner is _MISSING and isinstance(value, torch.nn.Module):
-                    inner = value._parameters.get(target.attr, value._buffers.get(target.attr))
+                    for held in ("_parameters", "_buffers"):  # absent before super().__init__()
+                        inner = vars(value).get(held, {}).get(target.attr, inner)
                 self._bind_one(record, target.text, inner, False)
 
     def _bind_one(self, record: Frame, name: str, value: Any, shallow: bool) -> None:

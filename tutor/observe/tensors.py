@@ -138,6 +138,7 @@ class Tensors:
         record.label = self.labels.get(id(tensor), "")
         base = base_of(tensor)
         record.pointer = pointer_of(tensor)
+        record.storage = storage_of(tensor)
         record.version = version_of(tensor)
         if base is not None:
             parent = self._records.get(id(base)) or self.born(base)
@@ -182,14 +183,13 @@ class Tensors:
             out,
             record.counter,
             version_of(tensor),
-            storage_of(tensor),
+            record.storage,
             record.base,
             type(tensor).__name__,
             record.label,
         )
         if meta != record.meta:
             record.meta = meta
-            record.storage = meta[9]
             self._log.add(ev.Tensor(record.uid, *meta))
 
     def contents(self, tensor: torch.Tensor, record: Record) -> None:
@@ -204,10 +204,11 @@ class Tensors:
         """Say that a tensor's counter moved from `before` to what it is now."""
         after = version_of(tensor)
         self.versions[record.counter] = after
-        record.pointer = pointer_of(tensor)
-        self._log.add(
-            ev.Write(record.counter, record.uid, storage_of(tensor), before, after, op)
-        )
+        pointer = pointer_of(tensor)
+        if pointer != record.pointer:
+            record.pointer = pointer
+            record.storage = storage_of(tensor)
+        self._log.add(ev.Write(record.counter, record.uid, record.storage, before, after, op))
         self.tell(tensor, record)
         base = base_of(tensor)
         if base is not None:
@@ -219,6 +220,11 @@ class Tensors:
         owner = self.grads.get(record.uid)
         if owner is not None:
             self._log.add(ev.Grad(owner, record.uid, self._values.read(tensor), "write"))
+
+    def moved(self, tensor: torch.Tensor, record: Record) -> None:
+        """Note where a tensor lies now, after a call that may have given it other memory."""
+        record.pointer = pointer_of(tensor)
+        record.storage = storage_of(tensor)
 
     def set_grad(self, tensor: torch.Tensor, how: str) -> None:
         """Say what `.grad` of a tensor is now."""
