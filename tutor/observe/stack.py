@@ -50,7 +50,7 @@ class Frame:
     Holds no reference to the interpreter's frame, so that it keeps nothing alive.
     """
 
-    __slots__ = ("bound", "file", "id", "is_module", "lethal", "line", "pending", "stack", "suspended")
+    __slots__ = ("bound", "file", "id", "is_module", "items", "lethal", "line", "pending", "stack", "suspended")
 
     def __init__(self, stack: Stack, number: int, file: FileInfo, is_module: bool, lethal: bool) -> None:
         self.stack = stack
@@ -61,6 +61,8 @@ class Frame:
         self.line = NONE
         self.pending: tuple[Target, ...] | None = None
         self.bound: dict[str, int] = {}
+        self.items = False
+        """Whether items of containers have been named."""
         self.suspended = False
 
     def trace(self, frame: types.FrameType, event: str, arg: Any) -> Any:
@@ -233,6 +235,7 @@ class Stack:
         record = Frame(self, number, info, is_module, not _LETHAL.isdisjoint(code.co_names))
         if number == 0:
             record.bound = self._main_bound  # setup and program share their names
+            record.items = True
         back = frame.f_back
         via = NONE
         if number and back is not None and self.user_file(back.f_code) is None:
@@ -314,18 +317,17 @@ class Stack:
 
     def _bind_one(self, record: Frame, name: str, value: Any, shallow: bool) -> None:
         kind = type(value)
-        if kind in _PLAIN:
-            if record.bound:
-                self._unbind(record, name)
-            return
-        if issubclass(kind, torch.Tensor):
-            if record.bound:
-                self._unbind(record, name, keep=True)
+        if kind is torch.Tensor or kind is torch.nn.Parameter:
+            if record.items:
+                self._drop_items(record, name)
             self._set(record, name, value)
+        elif kind in _PLAIN:
+            self._unbind(record, name)
         elif kind is list or kind is tuple:
             self._unbind(record, name)
             for index, item in enumerate(value[:ITEMS]):
                 if isinstance(item, torch.Tensor):
+                    record.items = True
                     self._set(record, f"{name}[{index}]", item)
         elif kind is dict:
             self._unbind(record, name)
@@ -333,13 +335,15 @@ class Stack:
                 if index >= ITEMS:
                     break
                 if isinstance(item, torch.Tensor) and isinstance(key, (str, int)):
+                    record.items = True
                     self._set(record, f"{name}[{key!r}]", item)
-        elif isinstance(value, torch.nn.Module):
-            if not shallow:
-                self._unbind(record, name)
-                self.on_module(name, value)
-        elif record.bound:
+        elif isinstance(value, torch.Tensor):
             self._unbind(record, name)
+            self._set(record, name, value)
+        else:
+            self._unbind(record, name)
+            if isinstance(value, torch.nn.Module) and not shallow:
+                self.on_module(name, value)
 
     def _set(self, record: Frame, name: str, tensor: Any) -> None:
         uid = self.bind_value(tensor)
@@ -347,11 +351,16 @@ class Stack:
             record.bound[name] = uid
             self.log.add(ev.Bind(record.id, name, uid))
 
-    def _unbind(self, record: Frame, name: str, keep: bool = False) -> None:
-        bound = record.bound
-        if not keep and name in bound:
-            del bound[name]
+    def _unbind(self, record: Frame, name: str) -> None:
+        if name in record.bound:
+            del record.bound[name]
             self.log.add(ev.Bind(record.id, name, NONE))
+        if record.items:
+            self._drop_items(record, name)
+
+    def _drop_items(self, record: Frame, name: str) -> None:
+        """Forget the items of a container that a name no longer means."""
+        bound = record.bound
         stem = name + "["
         for other in [n for n in bound if n.startswith(stem)]:
             del bound[other]
