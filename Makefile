@@ -43,7 +43,7 @@ bench: $(VENV)/.ready-dev
 	$(PY) -m bench $(ARGS)
 
 cases: $(VENV)/.ready-dev
-	$(PY) -m tools.cases $(CASES) $(ARGS)
+	$(PY) -m tests.score $(CASES) $(ARGS)
 
 picture: $(VENV)/.ready-dev
 	$(PY) -m tools.picture

@@ -1,0 +1,63 @@
+"""`python -m bench`: measure, print the table, and fail where a held bar is exceeded."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterator
+
+from bench.measure import Row
+from bench.runs import chains, latency, loops, training
+from tutor.run import Runner
+
+SHORT = (1_000, 10_000)
+LONG = (*SHORT, 100_000)
+
+
+def groups(rounds: int, long: bool) -> dict[str, Callable[[], Iterator[Row]]]:
+    """The groups of rows by name; each measures when its rows are asked for."""
+
+    def with_runner(rows: Callable[[Runner], Iterator[Row]]) -> Callable[[], Iterator[Row]]:
+        def measured() -> Iterator[Row]:
+            with Runner() as runner:
+                yield from rows(runner)
+
+        return measured
+
+    return {
+        "run": with_runner(lambda runner: latency(runner, rounds)),
+        "training": with_runner(lambda runner: training(runner, rounds)),
+        "loops": with_runner(lambda runner: loops(runner, rounds)),
+        "chains": with_runner(
+            lambda runner: chains(runner, max(3, rounds // 2), LONG if long else SHORT)
+        ),
+    }
+
+
+def main() -> int:
+    """Print each row as it comes; 1 if a held bar was exceeded."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--long", action="store_true", help="also the chain of 100 000 nodes")
+    parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds (7)")
+    parser.add_argument("--only", default="", help="groups, by commas: run,training,…")
+    wanted = parser.parse_args()
+    table = groups(wanted.rounds, wanted.long)
+    names = [name for name in wanted.only.split(",") if name] or list(table)
+    unknown = [name for name in names if name not in table]
+    if unknown:
+        parser.error(f"no such group: {', '.join(unknown)}; there are {', '.join(table)}")
+    print(f"medians of {wanted.rounds} interleaved rounds, load {os.getloadavg()[0]:.1f}")
+    failed = []
+    for name in names:
+        for row in table[name]():
+            print(row.line, flush=True)
+            if row.failed:
+                failed.append(row.name)
+    if failed:
+        print(f"Held bars exceeded: {'; '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
