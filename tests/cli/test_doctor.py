@@ -24,7 +24,7 @@ def test_a_whole_installation_is_all_ok(capsys: pytest.CaptureFixture[str]) -> N
     lines = capsys.readouterr().out.splitlines()
     assert all(line.startswith("ok ") for line in lines)
     assert any("torch" in line and "2.13" in line for line in lines)
-    assert any("lessons" in line and "1 files" in line for line in lines)
+    assert any("lessons" in line and "1 lessons in" in line for line in lines)
 
 
 @pytest.mark.usefixtures("lessons")

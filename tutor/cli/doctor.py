@@ -99,9 +99,9 @@ def _colours() -> Reading:
 
 def _lessons() -> Reading:
     folder = lessons_dir()
-    count = len(list(folder.rglob("*.yaml"))) if folder.is_dir() else 0
+    count = len(list(folder.glob("*/*.yaml")))
     advice = "" if count else "No lessons: install autograd-tutor again."
-    return Reading("lessons", f"{count} files in {folder}", advice)
+    return Reading("lessons", f"{count} lessons in {folder}", advice)
 
 
 def writable(folder: Path) -> bool:
