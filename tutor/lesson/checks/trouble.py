@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, model_validator
 
-from tutor.explain.finding import Finding
+from tutor.explain.finding import Finding, FindingPlace
 from tutor.lesson.checks.body import Body, Names, together
 from tutor.lesson.checks.evidence import Evidence, Outcome, decided, undecided
 from tutor.lesson.checks.tensors import needs_one
@@ -28,6 +28,7 @@ class Raises(Body):
     expected: int | None = None
     at_line: int | None = None
     cause_line: int | None = None
+    cause_iteration: tuple[int, ...] | None = None
 
     _none = model_validator(mode="before")(_none_as_flag)
 
@@ -45,6 +46,8 @@ class Raises(Body):
         parts += [f"version {self.expected} expected" if self.expected is not None else ""]
         parts += [f"raised at line {self.at_line}" if self.at_line is not None else ""]
         parts += [f"caused at line {self.cause_line}" if self.cause_line is not None else ""]
+        if self.cause_iteration is not None:
+            parts.append(f"in round {rounds(self.cause_iteration)}")
         told = [part for part in parts if part]
         return "the program stops with an error" + (f" ({', '.join(told)})" if told else "")
 
@@ -65,11 +68,16 @@ class Raises(Body):
                 version = _version_fact(evidence, finding, name, index)
                 facts.append(self._fact(f"version {name}", wanted, version, raised))
         if self.at_line is not None:
-            there = line_of(raised, evidence.file)
-            facts.append(self._fact("line of the error", self.at_line, there, raised))
+            line = line_of(raised, evidence.file)
+            facts.append(self._fact("line of the error", self.at_line, line, raised))
+        cause = _cause(finding, evidence.file)
         if self.cause_line is not None:
-            cause = _cause_line(finding, evidence.file)
-            facts.append(self._fact("line of the cause", self.cause_line, cause, raised))
+            line = cause.line if cause else None
+            facts.append(self._fact("line of the cause", self.cause_line, line, raised))
+        if self.cause_iteration is not None:
+            wanted = rounds(self.cause_iteration)
+            there = rounds(cause.iteration) if cause else None
+            facts.append(self._fact("round", wanted, there, raised))
         return together(facts)
 
     def _fact(self, name: str, wanted: object, got: object, raised: Raised) -> Outcome:
@@ -91,10 +99,15 @@ def _version_fact(evidence: Evidence, finding: Finding | None, name: str, index:
     return None
 
 
-def _cause_line(finding: Finding | None, file: str) -> int | None:
+def _cause(finding: Finding | None, file: str) -> FindingPlace | None:
     if finding is None:
         return None
-    return next((place.line for place in finding.at("cause") if place.file == file), None)
+    return next((place for place in finding.at("cause") if place.file == file), None)
+
+
+def rounds(iteration: tuple[int, ...]) -> str:
+    """The iterations of the enclosing loops, outermost first: `3`, `2.5`."""
+    return ".".join(map(str, iteration)) or "none"
 
 
 def line_of(raised: Raised, file: str) -> int | None:
