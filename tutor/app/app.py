@@ -1,0 +1,183 @@
+"""The app: themes, settings, and which screen is shown."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import App, SystemCommand
+from textual.binding import BindingType
+from textual.screen import Screen
+from textual.theme import Theme
+
+from tutor.app import settings as kept
+from tutor.app.keys import COURSE_KEYS, LESSON_KEYS, WORK_KEYS, KeySpec
+from tutor.app.model.glyphs import glyphs
+from tutor.app.services import Services
+from tutor.app.theme import DARK, LIGHT, syntax
+
+
+class TutorApp(App[int]):
+    """Opens at a lesson, at a file, or where the learner was."""
+
+    TITLE = "autograd-tutor"
+    CSS_PATH = "app.tcss"
+    ENABLE_COMMAND_PALETTE = True
+    BINDINGS: ClassVar[list[BindingType]] = []
+
+    def __init__(
+        self,
+        services: Services,
+        lesson: str | None = None,
+        file: Path | None = None,
+        *,
+        settings: kept.Settings | None = None,
+        settings_file: Path | None = None,
+        notice: str = "",
+    ) -> None:
+        super().__init__()
+        self.services = services
+        self.settings = settings or kept.Settings()
+        self._settings_file = settings_file
+        self._lesson = lesson
+        self._file = file
+        self._notice = notice
+        self.first_frame: float | None = None
+        """`time.perf_counter()` when the first frame had been painted."""
+        self.glyphs = glyphs(self.settings.glyphs)
+        for theme in (DARK, LIGHT):
+            self.register_theme(theme)
+        known = self.settings.theme in self.available_themes
+        self.theme = self.settings.theme if known else DARK.name
+        if not known:
+            self._notice += f" There is no theme {self.settings.theme!r}; the dark one is used."
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Colours of code for themes that do not bring their own."""
+        return dict(syntax(self.current_theme))
+
+    def on_mount(self) -> None:
+        self.theme_changed_signal.subscribe(self, self._theme_changed)
+        self.call_after_refresh(self._painted)
+
+    async def _painted(self) -> None:
+        """The first frame is on the screen: now what takes time."""
+        self.first_frame = time.perf_counter()
+        await self._open_first()
+        self.services.start()
+        if self._notice:
+            self.notify(self._notice.strip(), severity="warning", timeout=12)
+
+    async def _open_first(self) -> None:
+        if self._file is not None:
+            self.open_playground("", self._file)
+            return
+        lesson, _, step = (self._lesson or "").partition("/")
+        if not lesson and (place := self.services.progress.place()):
+            lesson, step = place
+        if lesson and self.open_lesson(lesson, step):
+            return
+        self.open_course()
+
+    # -- screens ---------------------------------------------------------------------
+
+    @property
+    def _ascii(self) -> bool:
+        return self.settings.glyphs == "ascii"
+
+    def _show(self, screen: Screen[None]) -> None:
+        """Put a screen in place of the one that is shown."""
+        if len(self.screen_stack) > 1:
+            self.switch_screen(screen)
+        else:
+            self.push_screen(screen)
+
+    def open_lesson(self, lesson_id: str, step: str = "") -> bool:
+        """Go to a lesson. False, with a notice, if there is none of this id."""
+        from tutor.app.screens.lesson import LessonScreen
+
+        lesson = self.services.pack().lesson(lesson_id)
+        if lesson is None:
+            self.notify(f"There is no lesson {lesson_id!r} here.", severity="warning")
+            return False
+        if not step:
+            step = self._resume(lesson_id)
+        self._show(
+            LessonScreen(self.services, self.glyphs, lesson, step, ascii_borders=self._ascii)
+        )
+        return True
+
+    def _resume(self, lesson_id: str) -> str:
+        """The first step of a lesson that is not over."""
+        lesson = self.services.pack().lesson(lesson_id)
+        standing = self.services.progress.standing
+        for step in lesson.steps if lesson else ():
+            if standing(lesson, step.id) not in ("done", "skipped"):  # type: ignore[arg-type]
+                return step.id
+        return ""
+
+    def open_course(self) -> None:
+        """All lessons."""
+        from tutor.app.screens.course import CourseScreen
+
+        self._show(CourseScreen(self.services, self.glyphs, ascii_borders=self._ascii))
+
+    def open_playground(self, code: str, file: Path | None = None) -> None:
+        """Code without a lesson."""
+        from tutor.app.screens.play import PlayScreen
+
+        if not code and file is None:
+            code = self.services.progress.code("playground", "code") or ""
+        self._show(PlayScreen(self.services, self.glyphs, code, file, ascii_borders=self._ascii))
+
+    # -- settings --------------------------------------------------------------------
+
+    def _theme_changed(self, theme: Theme) -> None:
+        self._keep(replace(self.settings, theme=theme.name))
+
+    def _keep(self, settings: kept.Settings) -> None:
+        if settings == self.settings:
+            return
+        self.settings = settings
+        if self._settings_file is None:
+            return
+        try:
+            kept.save(self._settings_file, settings)
+        except OSError as error:
+            self.notify(f"The setting could not be kept: {error}.", severity="warning")
+
+    def toggle_glyphs(self) -> None:
+        """The other set of signs, from the next screen on."""
+        name = "unicode" if self._ascii else "ascii"
+        self._keep(replace(self.settings, glyphs=name))
+        self.glyphs = glyphs(name)
+        self.notify(f"Signs: {name}. They are used from the next screen on.")
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """The palette: every key of the screen by name, then those of the app."""
+        from tutor.app.screens.course import CourseScreen
+        from tutor.app.screens.lesson import LessonScreen
+        from tutor.app.screens.work import WorkScreen
+
+        specs: tuple[KeySpec, ...] = ()
+        if isinstance(screen, LessonScreen):
+            specs = (*LESSON_KEYS, *WORK_KEYS)
+        elif isinstance(screen, WorkScreen):
+            specs = WORK_KEYS
+        elif isinstance(screen, CourseScreen):
+            specs = COURSE_KEYS
+        for spec in specs:
+            if spec.id == "palette":
+                continue
+
+            async def act(action: str = spec.action) -> None:
+                await screen.run_action(action)
+
+            yield SystemCommand(f"{spec.words}  ({spec.shown})", spec.tooltip, act)
+        yield SystemCommand("Theme", "Choose the colours.", self.action_change_theme)
+        yield SystemCommand(
+            "Signs: Unicode or ASCII", "For fonts that lack the signs.", self.toggle_glyphs
+        )

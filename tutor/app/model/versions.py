@@ -1,0 +1,233 @@
+"""The version counters as rows: each write with its line, and under it the saves it broke."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+
+from tutor.app.model.glyphs import UNICODE, Glyphs
+from tutor.app.model.graph import latest_pass
+from tutor.app.model.names import all_names, op_name, place_text
+from tutor.app.model.rows import BLANK, Row, Span, Spans, Target, wrap
+from tutor.trace.events import NONE, Save
+from tutor.trace.state import CounterState, NodeState, OpState, Place, State
+from tutor.trace.trace import Trace
+
+SHOWN = 40
+"""Counters shown: those that moved and those that a node keeps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A save that sits at a version of a counter."""
+
+    node: NodeState
+    save: Save
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One version: what made it, and the saves that sit there."""
+
+    head: Spans
+    below: tuple[Spans, ...]
+    target: Target | None
+
+    @property
+    def width(self) -> int:
+        return max(sum(cell_len(s.text) for s in line) for line in (self.head, *self.below))
+
+
+def version_rows(
+    trace: Trace, state: State, width: int, glyphs: Glyphs = UNICODE, main: str = ""
+) -> list[Row]:
+    """One block a counter: the names that share it, then its versions from left to right."""
+    saves = _saves(state)
+    counters = [
+        counter
+        for counter in state.counters.values()
+        if counter.writes or counter.missed or counter.counter in saves
+    ]
+    counters.sort(key=lambda c: (not c.writes, _first_moment(state, c)))
+    if not counters:
+        words = (
+            "No counter has moved and no node keeps a tensor. Each tensor has a version counter; "
+            "every in-place write adds one."
+        )
+        return [Row(line) for line in wrap((Span(words, "dim"),), width)]
+    rows: list[Row] = []
+    for number, counter in enumerate(counters[:SHOWN], 1):
+        if rows:
+            rows.append(BLANK)
+        rows += _block(trace, state, counter, saves.get(counter.counter, []), width, glyphs, main)
+        if number == SHOWN and len(counters) > SHOWN:
+            left = len(counters) - SHOWN
+            rows += [BLANK, Row((Span(f"{glyphs.more} {left} more counters", "dim"),))]
+    return rows
+
+
+def _saves(state: State) -> dict[int, list[Held]]:
+    """The saves of living nodes, and those the latest pass went through, by counter."""
+    latest = latest_pass(state)
+    table: dict[int, list[Held]] = {}
+    for node in state.nodes.values():
+        visited = latest is not None and node.event.node in latest.arrived
+        if node.dead and not visited:
+            continue
+        for save in node.saves:
+            if save.counter != NONE and save.role not in ("constant", "internal"):
+                table.setdefault(save.counter, []).append(Held(node, save))
+    for held in table.values():
+        held.sort(key=lambda h: (h.node.moment, h.node.event.node))
+    return table
+
+
+def _first_moment(state: State, counter: CounterState) -> int:
+    sharing = state.sharing(counter.counter)
+    return sharing[0].moment if sharing else 0
+
+
+def _block(
+    trace: Trace,
+    state: State,
+    counter: CounterState,
+    held: list[Held],
+    width: int,
+    glyphs: Glyphs,
+    main: str,
+) -> list[Row]:
+    names = list(
+        dict.fromkeys(n for t in state.sharing(counter.counter) for n in all_names(t))
+    )
+    labels = [t.meta.label for t in state.sharing(counter.counter) if t.meta.label]
+    title = ", ".join((names or labels)[:5]) or "a tensor without a name"
+    moves = "move" if counter.version == 1 else "moves"
+    head: Spans = (
+        Span(title, "name"),
+        Span(f"   now v{counter.version}", "strong"),
+        Span(f"  ({counter.version} {moves})" if counter.version else "  (never moved)", "dim"),
+    )
+    key = f"counter {counter.counter}"
+    rows = [Row(line, key=f"{key} head {i}") for i, line in enumerate(wrap(head, width, "  "))]
+    cells = list(_cells(trace, state, counter, held, glyphs, main))
+    return rows + list(_flow(cells, width, glyphs, key))
+
+
+def _cells(
+    trace: Trace,
+    state: State,
+    counter: CounterState,
+    held: list[Held],
+    glyphs: Glyphs,
+    main: str,
+) -> Iterator[Cell]:
+    """Version 0 and then each kept write; a save of a version that has no cell gets one."""
+    by_version: dict[int, list[Held]] = {}
+    for item in held:
+        by_version.setdefault(item.save.version, []).append(item)
+    sharing = state.sharing(counter.counter)
+    first = counter.writes[0].before if counter.writes else counter.version
+    born = sharing[0] if sharing else None
+    if first == 0 or not counter.missed:
+        place = born.born[-1] if born and born.born else None
+        op = trace.op(born.op) if born and born.op != NONE else None
+        moment = born.moment if born else None
+        yield _cell(state, first, place, op, moment, by_version.pop(first, []), glyphs, main)
+    else:
+        words = (Span(f"{glyphs.more} {counter.missed} earlier writes", "dim"),)
+        yield Cell(words, (), None)
+    for write in counter.writes:
+        place = write.site[-1] if write.site else None
+        op = trace.op(write.op)
+        kept = by_version.pop(write.after, [])
+        yield _cell(state, write.after, place, op, write.moment, kept, glyphs, main)
+
+
+def _cell(
+    state: State,
+    version: int,
+    place: Place | None,
+    op: OpState | None,
+    moment: int | None,
+    held: list[Held],
+    glyphs: Glyphs,
+    main: str,
+) -> Cell:
+    head = [Span(f"v{version}", "strong")]
+    if place is not None:
+        head.append(Span(" " + place_text(place, main), "dim"))
+    if op is not None:
+        head.append(Span(" " + op_name(op.func), "op"))
+    below = tuple(_held(state, item, glyphs, main) for item in held[:4])
+    if len(held) > 4:
+        below = (*below, (Span(f"{glyphs.more} {len(held) - 4} more saves", "dim"),))
+    target = Target(place.file, place.line, None if moment is None else moment + 1) if place else None
+    return Cell(tuple(head), below, target)
+
+
+def _held(state: State, item: Held, glyphs: Glyphs, main: str) -> Spans:
+    """ "✗ Mul 7·1": a save, whether it holds, the node that keeps it and its line."""
+    node, save = item.node, item.save
+    kind = state.save_state(node, save)
+    name = node.name.rsplit("::", 1)[-1].replace("Backward0", "").replace("Backward1", "")
+    place = node.site[-1] if node.site else None
+    where = " " + place_text(place, main).removeprefix("line ") if place else ""
+    latest = latest_pass(state)
+    asked: Spans = ()
+    if latest and latest.stale and latest.stale[:2] == (node.event.node, save.name):
+        asked = (Span(f" {glyphs.from_} backward asked for this", "bad"),)
+    if kind == "freed" and not asked:
+        return (Span(f"{glyphs.freed} {name}{where} freed", "dim"),)
+    if kind == "packed":
+        return (Span(f"{glyphs.packed} {name}{where} packed", "dim"),)
+    if kind == "stale" or asked:
+        return (Span(f"{glyphs.bad} kept by {name}{where}", "bad"), *asked)
+    return (Span(f"{glyphs.ok} ", "good"), Span(f"kept by {name}{where}"))
+
+
+def _flow(cells: list[Cell], width: int, glyphs: Glyphs, key: str) -> Iterator[Row]:
+    """The cells from left to right, in as many bands as the width asks for."""
+    arrow = f"  {glyphs.arrow}  "
+    bands: list[list[Cell]] = []
+    used = 0
+    for cell in cells:
+        need = cell.width + cell_len(arrow)
+        if not bands or used + need > width:
+            bands.append([])
+            used = 2
+        bands[-1].append(cell)
+        used += need
+    for number, band in enumerate(bands):
+        yield from _band(band, number > 0, width, arrow, f"{key} {number}")
+
+
+def _band(band: list[Cell], continued: bool, width: int, arrow: str, key: str) -> Iterator[Row]:
+    depth = max(len(cell.below) for cell in band)
+    lead = arrow.strip() + " " if continued else ""
+    lead = lead + " " * max(0, 2 - cell_len(lead)) if lead else "  "
+    if len(band) == 1 and band[0].width + cell_len(lead) > width:
+        yield from _tall(band[0], lead, width, key)
+        return
+    for level in range(depth + 1):
+        spans: list[Span] = [Span(lead if level == 0 else " " * cell_len(lead), "dim")]
+        for position, cell in enumerate(band):
+            lines = (cell.head, *cell.below)
+            line = lines[level] if level < len(lines) else ()
+            spans += line
+            if position < len(band) - 1:
+                pad = cell.width - sum(cell_len(s.text) for s in line)
+                spans.append(Span(" " * pad))
+                spans.append(Span(arrow if level == 0 else " " * cell_len(arrow), "dim"))
+        target = band[0].target if len(band) == 1 else band[-1].target
+        yield Row(tuple(spans), target, key=f"{key} {level}")
+
+
+def _tall(cell: Cell, lead: str, width: int, key: str) -> Iterator[Row]:
+    """A cell wider than the pane, broken into lines."""
+    for level, line in enumerate((cell.head, *cell.below)):
+        start = lead if level == 0 else " " * cell_len(lead)
+        for part, piece in enumerate(wrap(line, width - cell_len(start), "  ")):
+            front = start if part == 0 else " " * cell_len(start)
+            yield Row((Span(front, "dim"), *piece), cell.target, key=f"{key} {level} {part}")

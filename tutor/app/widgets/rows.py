@@ -1,0 +1,232 @@
+"""A pane of rows: scrolls, has a cursor, and follows the links of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from tutor.app.model.rows import ROLES, Row
+from tutor.app.widgets.styles import component_style
+
+Build = Callable[[int], Sequence[Row]]
+"""Rows for a width in cells."""
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """What a pane shows: how to build its rows, and what it is about.
+
+    While `about` stays the same, the scroll position and the cursor stay too.
+    """
+
+    build: Build
+    about: object = None
+
+
+NOTHING = Content(lambda width: ())
+
+
+class RowsView(ScrollView, can_focus=True):
+    """Shows the rows of `content`; builds them only while it is on screen."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "rows--cursor",
+        *(f"rows--{role}" for role in ROLES),
+    }
+    DEFAULT_CSS = """
+    RowsView {
+        scrollbar-size-vertical: 1;
+        scrollbar-gutter: stable;
+        scrollbar-background: $background;
+        scrollbar-background-hover: $background;
+        scrollbar-background-active: $background;
+        scrollbar-color: $border-blurred;
+        scrollbar-color-hover: $border;
+        scrollbar-color-active: $border;
+        overflow-x: hidden;
+        & > .rows--dim { color: $foreground 65%; }
+        & > .rows--strong { text-style: bold; }
+        & > .rows--good { color: $text-success; }
+        & > .rows--bad { color: $text-error; text-style: bold; }
+        & > .rows--warn { color: $text-warning; }
+        & > .rows--code { color: $syn-number; }
+        & > .rows--name { color: $syn-name; text-style: bold; }
+        & > .rows--op { color: $syn-function; }
+        & > .rows--link { color: $text-primary; text-style: underline; }
+        & > .rows--new { color: $text-accent; text-style: italic; }
+        & > .rows--add { color: $text-success; }
+        & > .rows--cut { color: $text-error; }
+        & > .rows--cursor { background: $foreground 15%; }
+        &:ansi > .rows--dim, &:nocolor > .rows--dim { color: $foreground; text-style: dim; }
+        &:ansi > .rows--cursor, &:nocolor > .rows--cursor { text-style: reverse; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "cursor(-1)", "Up", show=False),
+        Binding("down,j", "cursor(1)", "Down", show=False),
+        Binding("pageup", "page(-1)", "Page up", show=False),
+        Binding("pagedown", "page(1)", "Page down", show=False),
+        Binding("home", "edge(False)", "First row", show=False),
+        Binding("end", "edge(True)", "Last row", show=False),
+        Binding("enter", "pick", "Follow", show=False),
+    ]
+
+    content: reactive[Content] = reactive(NOTHING, layout=False)
+
+    class Picked(Message):
+        """Enter or a click on a row that does something."""
+
+        def __init__(self, view: RowsView, row: Row) -> None:
+            super().__init__()
+            self.view = view
+            self.row = row
+
+        @property
+        def control(self) -> RowsView:
+            return self.view
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self.rows: Sequence[Row] = ()
+        self.cursor = 0
+        self._built_for: tuple[Content, int] | None = None
+        self._styles: dict[str, Style] = {}
+
+    # -- building --------------------------------------------------------------------
+
+    def watch_content(self, old: Content, new: Content) -> None:
+        self._rebuild(keep=old.about == new.about)
+
+    def on_resize(self) -> None:
+        self._rebuild(keep=True)
+
+    def on_show(self) -> None:
+        self._rebuild(keep=True)
+
+    def _rebuild(self, keep: bool) -> None:
+        width = self.scrollable_content_region.width
+        if width <= 0 or not self.is_attached:
+            return
+        wanted = (self.content, width)
+        if self._built_for is not None and self._built_for[0] is self.content:
+            if self._built_for[1] == width:
+                return
+        key = self.rows[self.cursor].key if keep and self.cursor < len(self.rows) else ""
+        self.rows = tuple(self.content.build(width))
+        self._built_for = wanted
+        self.virtual_size = Size(width, len(self.rows))
+        if not keep:
+            self.cursor = self._first_live()
+            self.scroll_to(0, 0, animate=False, immediate=True)
+        else:
+            self.cursor = self._place_of(key, self.cursor)
+        self.fit_height()
+        self.refresh()
+
+    def fit_height(self) -> None:
+        """A hook for panes that are as high as their rows."""
+
+    def _first_live(self) -> int:
+        return next((i for i, row in enumerate(self.rows) if row.live), 0)
+
+    def _place_of(self, key: str, otherwise: int) -> int:
+        """Where the row with this key is now."""
+        last = max(0, len(self.rows) - 1)
+        if key:
+            for index, row in enumerate(self.rows):
+                if row.key == key:
+                    return index
+        return min(otherwise, last)
+
+    # -- the cursor ------------------------------------------------------------------
+
+    def action_cursor(self, by: int) -> None:
+        self._move(self.cursor + by)
+
+    def action_page(self, by: int) -> None:
+        self._move(self.cursor + by * max(1, self.size.height - 1))
+
+    def action_edge(self, last: bool) -> None:
+        self._move(len(self.rows) - 1 if last else 0)
+
+    def go_to(self, key: str) -> bool:
+        """Put the cursor on the row with this key. False if there is none."""
+        for index, row in enumerate(self.rows):
+            if row.key == key:
+                self._move(index)
+                return True
+        return False
+
+    def _move(self, index: int) -> None:
+        if not self.rows:
+            return
+        self.cursor = max(0, min(index, len(self.rows) - 1))
+        self.scroll_to_region(
+            Region(0, self.cursor, 1, 1), animate=False, immediate=True, force=True
+        )
+        self.refresh()
+
+    def action_pick(self) -> None:
+        if self.cursor < len(self.rows) and self.rows[self.cursor].live:
+            self.post_message(self.Picked(self, self.rows[self.cursor]))
+
+    def on_click(self, event: events.Click) -> None:
+        offset = event.get_content_offset(self)
+        if offset is None:
+            return
+        index = offset.y + round(self.scroll_y)
+        if 0 <= index < len(self.rows):
+            self.cursor = index
+            self.refresh()
+            self.action_pick()
+
+    # -- painting --------------------------------------------------------------------
+
+    def notify_style_update(self) -> None:
+        self._styles.clear()
+        super().notify_style_update()
+
+    def on_focus(self) -> None:
+        self.refresh()
+
+    def on_blur(self) -> None:
+        self.refresh()
+
+    def _style(self, role: str) -> Style:
+        style = self._styles.get(role)
+        if style is None:
+            style = self._styles[role] = component_style(self, f"rows--{role}")
+        return style
+
+    def render_line(self, y: int) -> Strip:
+        width = self.scrollable_content_region.width
+        base = self.rich_style
+        index = y + round(self.scroll_y)
+        if index >= len(self.rows):
+            return Strip.blank(width, base)
+        segments = [
+            Segment(span.text, base + self._style(span.role) if span.role else base)
+            for span in self.rows[index].spans
+        ]
+        strip = Strip(segments).adjust_cell_length(width, base)
+        if index == self.cursor and self.has_focus:
+            cursor = self._style("cursor")
+            lit = [Segment(text, (style or base) + cursor) for text, style, _ in strip]
+            strip = Strip(lit, width)
+        return strip
+
+    @property
+    def text(self) -> str:
+        """All rows as plain text: what a person could read by scrolling."""
+        return "\n".join(row.text for row in self.rows)
