@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -61,7 +62,27 @@ def test_a_wrong_call_ends_with_2_and_says_what_to_do(
     assert captured.out == ""
 
 
-@pytest.mark.parametrize("words", [[], ["basics.leaf"], ["basics.leaf/step"]])
+def test_a_lesson_that_is_not_there_is_refused_with_the_nearest(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["inplace.version-countr"]) == 2
+    assert "inplace.version-counter" in capsys.readouterr().err
+
+
+def test_a_file_in_place_of_a_lesson_is_pointed_to_open(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "mine.py"
+    script.write_text("x = 1\n")
+    assert main([str(script)]) == 2
+    assert f"autograd-tutor open {script}" in capsys.readouterr().err
+    assert main(["open", str(tmp_path / "gone.py")]) == 2
+    assert "does not exist" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["inplace.version-counter"], ["inplace.version-counter/step"]]
+)
 def test_without_a_terminal_the_app_points_to_plain_mode(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -23,6 +23,7 @@ class Entry(NamedTuple):
 
 
 COMMANDS = {
+    "open": Entry("tutor.cli.open", "open_file", "Open a Python file in the playground."),
     "doctor": Entry("tutor.cli.doctor", "doctor", "Check that everything needed is there."),
 }
 """In the order of the help, which is read without importing any of them."""
@@ -90,7 +91,7 @@ def refuse_unknown(words: list[str]) -> None:
     near = get_close_matches(first, COMMANDS, n=1)
     hint = f" Did you mean `{near[0]}`?" if near else ""
     if Path(first).is_file():
-        raise click.UsageError(f"{first} is a file. To see what it does: explain {first}")
+        raise click.UsageError(f"{first} is a file. Try: autograd-tutor open {first}")
     if "." not in first or len(words) > 1:
         raise click.UsageError(
             f"There is no command {first!r}.{hint} "
@@ -107,6 +108,9 @@ def start(lesson: str) -> int:
 
 def open_app(lesson: str | None) -> int:
     """Open the app, where a terminal is there to show it."""
+    from tutor.cli.lessons import require_lesson
+
+    require_lesson(lesson)
     require_terminal()
     from tutor import app
 

@@ -1,0 +1,28 @@
+"""Whether a lesson that was named on the command line is there."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+import click
+
+from tutor.locations import lessons_dir
+
+
+def require_lesson(named: str | None) -> None:
+    """Refuse a name that is no lesson's. Raises `click.ClickException` with the nearest ones."""
+    if not named:
+        return
+    lesson = named.partition("/")[0]
+    folder = lessons_dir()
+    track, _, name = lesson.partition(".")
+    if name and (folder / track / f"{name}.yaml").is_file():
+        return
+    # Only now is the pack worth reading: a lesson may go by an earlier name.
+    from tutor.lesson import load_pack
+
+    pack = load_pack(folder)
+    if pack.lesson(lesson) is not None:
+        return
+    near = get_close_matches(lesson, pack.lessons, n=3, cutoff=0.4) or list(pack.lessons)[:3]
+    raise click.ClickException(f"There is no lesson {lesson!r}. Some that are: {', '.join(near)}.")
