@@ -10,6 +10,12 @@ import pytest
 from tutor.cli import doctor, main
 
 
+@pytest.fixture(autouse=True)
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("AUTOGRAD_TUTOR_DATA", str(tmp_path / "data"))
+    return tmp_path / "data"
+
+
 @pytest.fixture
 def lessons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "basics").mkdir()
@@ -59,6 +65,22 @@ def test_a_small_terminal_needs_a_look(
     monkeypatch.setenv("LINES", "20")
     assert main(["doctor"]) == 1
     assert "50 columns, 20 lines" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("lessons")
+def test_a_folder_of_progress_that_cannot_be_written_needs_a_look(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data.write_text("a file where the folder should be")
+    assert main(["doctor"]) == 1
+    assert "AUTOGRAD_TUTOR_DATA names another" in capsys.readouterr().out
+    assert data.read_text() == "a file where the folder should be"
+
+
+@pytest.mark.usefixtures("lessons")
+def test_looking_makes_no_folder(data: Path) -> None:
+    assert main(["doctor"]) == 0
+    assert not data.exists()
 
 
 def test_a_folder_that_can_be_made_counts_as_writable(tmp_path: Path) -> None:

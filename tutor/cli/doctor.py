@@ -46,6 +46,7 @@ def readings() -> Iterator[Reading]:
     yield _terminal()
     yield _colours()
     yield _lessons()
+    yield _data()
 
 
 def _python() -> Reading:
@@ -102,6 +103,14 @@ def _lessons() -> Reading:
     count = len(list(folder.glob("*/*.yaml")))
     advice = "" if count else "No lessons: install autograd-tutor again."
     return Reading("lessons", f"{count} lessons in {folder}", advice)
+
+
+def _data() -> Reading:
+    from tutor.progress import data_dir
+
+    folder = data_dir()
+    advice = "It cannot be written: your progress would be lost. AUTOGRAD_TUTOR_DATA names another."
+    return Reading("progress", str(folder), "" if writable(folder) else advice)
 
 
 def writable(folder: Path) -> bool:

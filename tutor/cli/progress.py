@@ -1,0 +1,65 @@
+"""`progress`: taking what you did to another machine."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+
+@click.group()
+def progress() -> None:
+    """Take your progress to another machine, and bring it together there."""
+
+
+@progress.command("export")
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file."
+)
+def export_command(output: Path | None) -> int:
+    """Write all that you did as lines of JSON, to standard output or a file."""
+    from tutor.progress import export, progress_file
+
+    try:
+        data = export(progress_file())
+        if output is None:
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+        else:
+            output.write_bytes(data)
+            click.echo(f"{_count(len(data.splitlines()), 'record')} written to {output}.", err=True)
+    except BrokenPipeError:
+        raise  # for `main`: the reader has gone, which is no trouble of ours
+    except FileNotFoundError as error:
+        if output is not None and error.filename == str(output):
+            raise _refusal(error) from error
+        raise click.ClickException("There is no progress yet, so nothing to export.") from error
+    except OSError as error:
+        raise _refusal(error) from error
+    return 0
+
+
+@progress.command("merge")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def merge_command(file: Path) -> int:
+    """Add what an exported FILE holds to the progress here. Doing it twice adds nothing."""
+    from tutor.progress import merge, progress_file
+
+    try:
+        added, damaged = merge(progress_file(), file)
+    except OSError as error:
+        raise _refusal(error) from error
+    click.echo(f"{_count(added, 'new record')} added.")
+    if damaged:
+        click.echo(f"{_count(damaged, 'line')} of {file} left out: not readable.", err=True)
+    return 1 if damaged else 0
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _refusal(error: OSError) -> click.ClickException:
+    where = f": {error.filename}" if error.filename else ""
+    return click.ClickException(f"{(error.strerror or str(error)).capitalize()}{where}")
