@@ -20,7 +20,7 @@ PROGRAMS = everything()
 # What Python or torch itself forces: their texts quote frames of the interpreter's C stack.
 QUOTES_THE_C_STACK = {"reproducer-ckpt-debug"}
 
-EPILOGUE = '''
+EPILOGUE = """
 import atexit, hashlib, sys, torch, warnings
 
 def report():
@@ -50,7 +50,7 @@ def digest(value):
     return hashlib.sha1(str(plain.tolist()).encode()).hexdigest()[:12], tuple(value.shape)
 
 atexit.register(report)
-'''
+"""
 
 
 def seen(runner: Runner, code: str, observed: bool) -> tuple[object, ...]:

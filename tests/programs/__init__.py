@@ -10,7 +10,9 @@ _TESTS = Path(__file__).parent.parent
 
 
 def load(path: Path) -> object:
-    return yaml.load(path.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return yaml.load(
+        path.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    )
 
 
 def everything() -> dict[str, str]:

@@ -47,7 +47,10 @@ class Capture:
     def start(self) -> None:
         """Replace the standard streams and listen to warnings that are shown."""
         encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-        for name, descriptor, errors in (("stdout", 1, "strict"), ("stderr", 2, "backslashreplace")):
+        for name, descriptor, errors in (
+            ("stdout", 1, "strict"),
+            ("stderr", 2, "backslashreplace"),
+        ):
             stream = io.TextIOWrapper(
                 io.BufferedWriter(_Tee(descriptor, self._log, self._kept), 8192),
                 encoding=encoding,

@@ -62,7 +62,9 @@ def execute(program: Program, events_fd: int) -> int:
 
     began = time.perf_counter()
     log = Log(events_fd)
-    log.add(ev.Start(torch.__version__.split("+")[0], sys.version.split()[0], torch.get_num_threads()))
+    log.add(
+        ev.Start(torch.__version__.split("+")[0], sys.version.split()[0], torch.get_num_threads())
+    )
     namespace = _main_module(program)
     _settle(program)
     Capture(log).start()
@@ -119,7 +121,9 @@ def _main_module(program: Program) -> dict[str, Any]:
     if program.sources:
         namespace["__file__"] = main
         namespace["__cached__"] = None
-        folder = os.path.dirname(os.path.abspath(main)) if program.profile == "script" else os.getcwd()
+        folder = (
+            os.path.dirname(os.path.abspath(main)) if program.profile == "script" else os.getcwd()
+        )
         if program.module is None:
             sys.path[0:1] = [folder]
     else:
@@ -167,7 +171,7 @@ def _exit_code(stop: SystemExit) -> int:
 
 def _report(error: BaseException, log: Any, session: Any) -> None:
     """Print an exception as Python would, and tell it."""
-    from tutor.observe.stack import cut
+    from tutor.observe.tracebacks import cut
 
     trace = error.__traceback__
     ours = os.path.dirname(os.path.abspath(__file__))

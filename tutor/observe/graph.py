@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +16,7 @@ from tutor.observe.tensors import (
     storage_of,
     version_of,
 )
+from tutor.observe.tracebacks import clean_traceback
 from tutor.observe.values import Values, dtype_name
 from tutor.trace import events as ev
 from tutor.trace.events import NONE, Save
@@ -25,15 +24,11 @@ from tutor.trace.events import NONE, Save
 if TYPE_CHECKING:
     from tutor.observe.tensors import Tensors
 
-_OURS = os.path.dirname(os.path.abspath(__file__))
 _KEY = "autograd_tutor"
 _ACCUMULATE = "torch::autograd::AccumulateGrad"
 _PYTHON_NODE = torch.autograd.function.BackwardCFunction
 
 _raw_names: dict[type, tuple[str, ...]] = {}
-
-
-_ENTRY = re.compile(r'\s*File "(?P<file>[^"]*)", line \d+, in (?P<function>\S+)')
 
 
 _names: dict[type, str] = {}
@@ -47,33 +42,6 @@ def _name_of(node: Any) -> str:
         if kind.__name__ == name:  # a generated class: all of its nodes have its name
             _names[kind] = name
     return name
-
-
-def clean_traceback(entries: list[str]) -> list[str]:
-    """The traceback that anomaly mode keeps with a node, as a bare run would have it.
-
-    Without the frames that start the program, the function mode's, the trampoline after them,
-    and, where a Python function of torch handed over to the mode, its first appearance.
-    """
-    found = [_ENTRY.match(entry) for entry in entries]
-    files = [match["file"] if match else "" for match in found]
-    names = [match["function"] if match else "" for match in found]
-    mine = [file.startswith(_OURS) for file in files]
-    keep = [not own for own in mine]
-    for index in range(len(entries)):
-        if not mine[index] or (index + 1 < len(entries) and mine[index + 1]):
-            continue
-        if files[index].endswith("child.py"):  # the program starts after this frame
-            keep[: index + 1] = [False] * (index + 1)
-            continue
-        if index + 1 < len(entries):
-            keep[index + 1] = False  # the trampoline
-        first = index
-        while first > 0 and mine[first - 1]:
-            first -= 1
-        if first >= 2 and names[first - 1] == "handle_torch_function":
-            keep[first - 2 : first] = [False, False]
-    return [entry for entry, wanted in zip(entries, keep, strict=True) if wanted]
 
 
 class Token:

@@ -31,19 +31,98 @@ class Info:
 
 
 _SILENT = frozenset(
-    """shape dtype device layout requires_grad is_leaf grad_fn _version ndim itemsize nbytes
-    is_cuda is_sparse is_quantized is_mps is_meta is_cpu is_xpu is_nested is_complex
-    is_floating_point names output_nr retains_grad name _backward_hooks _base size dim numel
-    nelement element_size stride storage_offset data_ptr is_contiguous is_pinned is_signed
-    is_inference get_device type __len__ __hash__ __dir__ ndimension
-    is_set_to is_same_size is_conj is_neg untyped_storage storage _typed_storage storage_type
-    _is_view is_shared has_names _post_accumulate_grad_hooks
-    is_sparse_csr sparse_dim dense_dim __array_priority__
-    is_autocast_enabled get_default_dtype is_tensor is_storage get_num_threads is_grad_enabled
-    is_inference_mode_enabled _has_compatible_shallow_copy_type is_ipu is_maia is_mtia is_xla
-    is_vulkan is_hpu is_mkldnn _record_function_exit compute_elementwise_output_logical_to_physical_perm
-    _is_all_true _get_tracing_state is_nonzero_ result_type can_cast promote_types
-    _is_zerotensor _conj_physical_ is_distributed _dimI _dimV _cdata""".split()
+    [
+        "shape",
+        "dtype",
+        "device",
+        "layout",
+        "requires_grad",
+        "is_leaf",
+        "grad_fn",
+        "_version",
+        "ndim",
+        "itemsize",
+        "nbytes",
+        "is_cuda",
+        "is_sparse",
+        "is_quantized",
+        "is_mps",
+        "is_meta",
+        "is_cpu",
+        "is_xpu",
+        "is_nested",
+        "is_complex",
+        "is_floating_point",
+        "names",
+        "output_nr",
+        "retains_grad",
+        "name",
+        "_backward_hooks",
+        "_base",
+        "size",
+        "dim",
+        "numel",
+        "nelement",
+        "element_size",
+        "stride",
+        "storage_offset",
+        "data_ptr",
+        "is_contiguous",
+        "is_pinned",
+        "is_signed",
+        "is_inference",
+        "get_device",
+        "type",
+        "__len__",
+        "__hash__",
+        "__dir__",
+        "ndimension",
+        "is_set_to",
+        "is_same_size",
+        "is_conj",
+        "is_neg",
+        "untyped_storage",
+        "storage",
+        "_typed_storage",
+        "storage_type",
+        "_is_view",
+        "is_shared",
+        "has_names",
+        "_post_accumulate_grad_hooks",
+        "is_sparse_csr",
+        "sparse_dim",
+        "dense_dim",
+        "__array_priority__",
+        "is_autocast_enabled",
+        "get_default_dtype",
+        "is_tensor",
+        "is_storage",
+        "get_num_threads",
+        "is_grad_enabled",
+        "is_inference_mode_enabled",
+        "_has_compatible_shallow_copy_type",
+        "is_ipu",
+        "is_maia",
+        "is_mtia",
+        "is_xla",
+        "is_vulkan",
+        "is_hpu",
+        "is_mkldnn",
+        "_record_function_exit",
+        "compute_elementwise_output_logical_to_physical_perm",
+        "_is_all_true",
+        "_get_tracing_state",
+        "is_nonzero_",
+        "result_type",
+        "can_cast",
+        "promote_types",
+        "_is_zerotensor",
+        "_conj_physical_",
+        "is_distributed",
+        "_dimI",
+        "_dimV",
+        "_cdata",
+    ]
 )
 
 # Attributes whose reading or setting says something; every other attribute is silent.
@@ -100,7 +179,9 @@ def _classify(func: Any) -> Info:
         if attribute == "grad":
             return Info(name, special=f"grad{short.strip('_')}")
         if attribute == "data":
-            return Info(name + (" =" if short == "__set__" else ""), special=f"data{short.strip('_')}")
+            return Info(
+                name + (" =" if short == "__set__" else ""), special=f"data{short.strip('_')}"
+            )
         if attribute == "requires_grad" and short == "__set__":
             return Info(name + " =", special="flag")
         if attribute in _SPECIAL_ATTRIBUTES:
@@ -116,7 +197,11 @@ def _classify(func: Any) -> Info:
     inplace = (
         (short.endswith("_") and not short.endswith("__"))
         or short == "__setitem__"
-        or (short.startswith("__i") and short.endswith("__") and short not in ("__int__", "__index__", "__invert__"))
+        or (
+            short.startswith("__i")
+            and short.endswith("__")
+            and short not in ("__int__", "__index__", "__invert__")
+        )
     )
     writes = inplace or short in _WRITERS or (python and not special)
     hidden = ""

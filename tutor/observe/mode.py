@@ -47,11 +47,17 @@ class Watch(TorchFunctionMode):
         self.eager = True
         self._modes = (True, False)
 
+    def watch(self) -> None:
+        """Put the mode on in this thread."""
+        self.__enter__()  # type: ignore[no-untyped-call]
+
+    def unwatch(self) -> None:
+        """Take the mode off in this thread."""
+        self.__exit__(None, None, None)  # type: ignore[no-untyped-call]
+
     # -- the handler -----------------------------------------------------------------
 
-    def __torch_function__(
-        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         tracer = sys.gettrace()
         sys.settrace(None)  # our own Python calls need no events
         caller = sys._getframe(1)
@@ -191,6 +197,8 @@ class Watch(TorchFunctionMode):
             if source is not None and source.version == NONE:
                 source = None
             record = tensors.born(tensor, source)
+            if info.name == "Tensor.data":
+                tensors.forget_when_dead(tensor, record)
             same.add(id(tensor))
             fresh.append(record.uid)
             ids.append(record.uid)
@@ -399,7 +407,10 @@ def _plain(value: Any, depth: int = 0) -> str:
     if value is None or isinstance(value, _PRINTABLE):
         return repr(value)[:60]
     if isinstance(value, slice):
-        return ":".join("" if v is None else _plain(v) for v in (value.start, value.stop, value.step)[: 2 + (value.step is not None)])
+        return ":".join(
+            "" if v is None else _plain(v)
+            for v in (value.start, value.stop, value.step)[: 2 + (value.step is not None)]
+        )
     if value is Ellipsis:
         return "..."
     if isinstance(value, (tuple, list)) and depth < 2 and len(value) <= 8:

@@ -44,7 +44,8 @@ def targets_by_line(text: str) -> dict[int, tuple[Target, ...]]:
 def _header_end(node: ast.stmt) -> int:
     body = getattr(node, "body", None)
     if isinstance(body, list) and body:
-        return max(node.lineno, body[0].lineno - (body[0].lineno != node.lineno))
+        first: int = body[0].lineno
+        return max(node.lineno, first - (first != node.lineno))
     return node.end_lineno or node.lineno
 
 
@@ -67,7 +68,9 @@ def _targets(node: ast.stmt) -> list[Target]:
         function = node.value.func
         if isinstance(function, ast.Attribute):
             _collect(function.value, found)
-    for child in ast.walk(node) if isinstance(node, (ast.Expr, ast.Assign, ast.If, ast.While)) else ():
+    for child in (
+        ast.walk(node) if isinstance(node, (ast.Expr, ast.Assign, ast.If, ast.While)) else ()
+    ):
         if isinstance(child, ast.NamedExpr):
             _collect(child.target, found)
         elif isinstance(child, ast.stmt) and child is not node:
@@ -81,9 +84,7 @@ def _collect(target: ast.expr, found: list[Target]) -> None:
     elif isinstance(target, (ast.Tuple, ast.List)):
         for item in target.elts:
             _collect(item, found)
-    elif isinstance(target, ast.Starred):
-        _collect(target.value, found)
-    elif isinstance(target, ast.Subscript):
+    elif isinstance(target, (ast.Starred, ast.Subscript)):
         _collect(target.value, found)
     elif isinstance(target, ast.Attribute):
         if isinstance(target.value, ast.Name):

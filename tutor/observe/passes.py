@@ -159,9 +159,7 @@ class Passes:
                 if not isinstance(data, torch.Tensor) or version_of(data) != version:
                     continue
                 if self._watch.values.fingerprint(data) not in (old, None):
-                    self._watch.log.add(
-                        ev.Altered(current.number, number, name, storage_of(data))
-                    )
+                    self._watch.log.add(ev.Altered(current.number, number, name, storage_of(data)))
 
     # -- while it runs ---------------------------------------------------------------
 
@@ -189,7 +187,7 @@ class Passes:
         if python:
             # The engine restores the mode after each node: ops of a backward written in
             # Python, and recomputed ones, are seen without our leaving it.
-            self._watch.__enter__()
+            self._watch.watch()
 
     # -- after -----------------------------------------------------------------------
 
@@ -236,7 +234,9 @@ class Passes:
                 log.add(ev.Contents(held.uid, after))
         watch.tensors.check_retained()
         freed = tuple(
-            n for n in current.order if n not in current.leaves and not current.retain and n != failing
+            n
+            for n in current.order
+            if n not in current.leaves and not current.retain and n != failing
         )
         if freed:
             log.add(ev.Freed(current.number, freed))
@@ -286,6 +286,7 @@ def _arguments(
     name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[str, list[torch.Tensor], list[Any], bool, bool, list[torch.Tensor] | None]:
     """kind, roots, seeds, retain, create, inputs of a call that starts the engine."""
+    keys: tuple[str, ...]
     if name == "autograd.grad":
         keys = ("outputs", "inputs", "grad_outputs", "retain_graph", "create_graph")
         kind, seed_key, root_key = "grad", "grad_outputs", "outputs"
@@ -293,7 +294,14 @@ def _arguments(
         keys = ("outputs", "gradient", "retain_graph", "create_graph", "inputs")
         kind, seed_key, root_key = "backward", "gradient", "outputs"
     else:
-        keys = ("tensors", "grad_tensors", "retain_graph", "create_graph", "grad_variables", "inputs")
+        keys = (
+            "tensors",
+            "grad_tensors",
+            "retain_graph",
+            "create_graph",
+            "grad_variables",
+            "inputs",
+        )
         kind, seed_key, root_key = "backward", "grad_tensors", "tensors"
     given = {**dict(zip(keys, args, strict=False)), **kwargs}
     create = bool(given.get("create_graph") or False)
@@ -302,7 +310,7 @@ def _arguments(
     return (
         kind,
         _list(given.get(root_key)),
-        [s for s in _sequence(given.get(seed_key))],
+        list(_sequence(given.get(seed_key))),
         create if retain is None else bool(retain),
         create,
         None if wanted is None else _list(wanted),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import os
 import sys
@@ -42,16 +43,14 @@ class Session:
 
     def start(self) -> None:
         """Begin to watch."""
-        self.watch.__enter__()
+        self.watch.watch()
         self.stack.start()
 
     def stop(self) -> None:
         """End watching; what the process does from now on is not told."""
         self.stack.stop()
-        try:
-            self.watch.__exit__(None, None, None)
-        except Exception:  # the program left another mode on top of ours
-            pass
+        with contextlib.suppress(Exception):  # the program left another mode on top of ours
+            self.watch.unwatch()
 
     def aside(self, action: Callable[[], T]) -> T:
         """Do something of ours while the program waits, unseen."""
@@ -84,7 +83,7 @@ class Session:
             self.watch.tensors.label(name, module)
 
     def _enter_thread(self) -> None:
-        self.watch.__enter__()
+        self.watch.watch()
 
     def _hook_library(self) -> None:
         stack = self.stack
@@ -147,7 +146,9 @@ def rehearse() -> None:
     try:
         log = Log(write)
         namespace: dict[str, Any] = {"__name__": "__warm__"}
-        program = snippet("import torch\nx = torch.ones(2, requires_grad=True)\n(x * x).sum().backward()\n")
+        program = snippet(
+            "import torch\nx = torch.ones(2, requires_grad=True)\n(x * x).sum().backward()\n"
+        )
         session = Session(program, log, namespace)
         session.start()
         try:

@@ -20,6 +20,7 @@ import torch
 from tutor.observe.library import trampoline_codes
 from tutor.observe.log import Log
 from tutor.observe.names import Target, targets_by_line
+from tutor.observe.tracebacks import OURS, cut
 from tutor.trace import events as ev
 from tutor.trace.events import NONE
 
@@ -27,7 +28,6 @@ _GENERATOR = 0x20 | 0x80 | 0x200  # CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERAT
 _YIELDS = frozenset(
     dis.opmap[name] for name in ("YIELD_VALUE", "SEND", "YIELD_FROM") if name in dis.opmap
 )
-_OURS = os.path.dirname(os.path.abspath(__file__))
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__))
 _LETHAL = frozenset(["_exit", "kill", "abort", "execv", "execve", "string_at", "raise_signal"])
 """Names whose use may end the process at once: what waits is sent before each such line."""
@@ -50,9 +50,22 @@ class Frame:
     Holds no reference to the interpreter's frame, so that it keeps nothing alive.
     """
 
-    __slots__ = ("bound", "file", "id", "is_module", "items", "lethal", "line", "pending", "stack", "suspended")
+    __slots__ = (
+        "bound",
+        "file",
+        "id",
+        "is_module",
+        "items",
+        "lethal",
+        "line",
+        "pending",
+        "stack",
+        "suspended",
+    )
 
-    def __init__(self, stack: Stack, number: int, file: FileInfo, is_module: bool, lethal: bool) -> None:
+    def __init__(
+        self, stack: Stack, number: int, file: FileInfo, is_module: bool, lethal: bool
+    ) -> None:
         self.stack = stack
         self.id = number
         self.file = file
@@ -161,7 +174,7 @@ class Stack:
         path = os.path.abspath(file)
         if not path.startswith(self._folder + os.sep) or "site-packages" in path:
             return None
-        if path.startswith((_OURS, _TORCH, *_LIBRARIES)):
+        if path.startswith((OURS, _TORCH, *_LIBRARIES)):
             return None
         try:
             with open(path, encoding="utf-8", errors="replace") as stream:
@@ -178,7 +191,7 @@ class Stack:
         codes: list[types.CodeType] = []
         while frame is not None and self.user_file(frame.f_code) is None:
             code = frame.f_code
-            if not code.co_filename.startswith(_OURS) and code not in trampoline_codes:
+            if not code.co_filename.startswith(OURS) and code not in trampoline_codes:
                 codes.append(code)
             frame = frame.f_back
             if len(codes) > 40:
@@ -204,9 +217,11 @@ class Stack:
     def stop(self) -> None:
         """Stop watching."""
         sys.settrace(None)
-        threading.settrace(None)  # type: ignore[arg-type]
+        threading.settrace(None)
 
-    def on_return(self, code: types.CodeType, handler: Callable[[types.FrameType, Any], None]) -> None:
+    def on_return(
+        self, code: types.CodeType, handler: Callable[[types.FrameType, Any], None]
+    ) -> None:
         """Call `handler(frame, result)` when a library function with this code returns."""
         self._returns[code] = handler
 
@@ -397,46 +412,3 @@ def _tail(file: str) -> str:
     if file.startswith(_TORCH):
         return "torch" + file[len(_TORCH) :].replace(os.sep, "/")
     return "/".join(file.replace(os.sep, "/").split("/")[-2:])
-
-
-def cut(traceback: types.TracebackType | None) -> types.TracebackType | None:
-    """Take our frames out of a traceback, in place.
-
-    What is taken out is the function mode's handler and the trampoline, and, where a Python
-    function of torch handed over to the mode, its frames above ours: the function appears
-    again below, as it would bare.
-    """
-    chain: list[types.TracebackType] = []
-    entry = traceback
-    while entry is not None:
-        chain.append(entry)
-        entry = entry.tb_next
-    keep = kept_frames([entry.tb_frame.f_code for entry in chain])
-    if all(keep):
-        return traceback
-    kept = [entry for entry, wanted in zip(chain, keep, strict=True) if wanted]
-    for entry, following in zip(kept, [*kept[1:], None], strict=True):
-        if entry.tb_next is not following:
-            entry.tb_next = following
-    return kept[0] if kept else None
-
-
-def kept_frames(codes: list[types.CodeType]) -> list[bool]:
-    """Which frames of a stack, outermost first, a bare run would have too."""
-    ours = [c in trampoline_codes or c.co_filename.startswith(_OURS) for c in codes]
-    keep = [not mine for mine in ours]
-    for index in range(1, len(codes)):
-        if ours[index] and not ours[index - 1]:
-            below = index
-            while below < len(codes) and ours[below]:
-                below += 1
-            handed_over = codes[index - 1].co_name == "handle_torch_function"
-            again = codes[below] if below < len(codes) else None
-            for above in range(index - 1, max(-1, index - 5), -1):
-                if codes[above] is again and handed_over:
-                    keep[above:index] = [False] * (index - above)
-                    break
-            else:
-                if handed_over:
-                    keep[max(0, index - 2) : index] = [False] * min(2, index)
-    return keep

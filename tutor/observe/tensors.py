@@ -19,7 +19,19 @@ _is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor
 class Record:
     """What was last said of one tensor object."""
 
-    __slots__ = ("base", "counter", "grad", "label", "leaf", "meta", "node", "pointer", "storage", "uid", "version")
+    __slots__ = (
+        "base",
+        "counter",
+        "grad",
+        "label",
+        "leaf",
+        "meta",
+        "node",
+        "pointer",
+        "storage",
+        "uid",
+        "version",
+    )
 
     def __init__(self, uid: int) -> None:
         self.uid = uid
@@ -56,7 +68,7 @@ def storage_of(tensor: torch.Tensor) -> int:
     try:
         if _is_wrapped(tensor):
             return NONE
-        return tensor.untyped_storage()._cdata
+        return int(tensor.untyped_storage()._cdata)
     except Exception:
         return NONE
 
@@ -96,6 +108,7 @@ class Tensors:
         self.labels: dict[int, str] = {}
         """id of a parameter -> its name inside its module."""
         self.retained: list[weakref.ref[torch.Tensor]] = []
+        self._aliases: dict[int, weakref.ref[torch.Tensor]] = {}
         self._next = 0
 
     # -- identity --------------------------------------------------------------------
@@ -106,7 +119,8 @@ class Tensors:
         if known is not None:
             version = version_of(tensor)
             last = self.versions.get(known.counter, NONE)
-            if version == last:
+            # A leaf may have been made by what no call shows (`from_numpy`) at a dead one's id.
+            if version == last and (known.node != NONE or pointer_of(tensor) == known.pointer):
                 return known
             if version > last and last != NONE and pointer_of(tensor) == known.pointer:
                 # A write that no call showed: `set_`, a C++ function, a hidden helper.
@@ -117,9 +131,13 @@ class Tensors:
     def bound(self, tensor: torch.Tensor) -> int:
         """The uid of a tensor that a name was found to mean."""
         known = self._records.get(id(tensor))
-        if known is not None and pointer_of(tensor) != known.pointer:
-            if known.meta[:2] != (shape_of(tensor), dtype_name(tensor.dtype)):
-                return self.born(tensor).uid
+        moved = known is not None and pointer_of(tensor) != known.pointer
+        if (
+            known is not None
+            and moved
+            and known.meta[:2] != (shape_of(tensor), dtype_name(tensor.dtype))
+        ):
+            return self.born(tensor).uid
         return self.record(tensor).uid
 
     def known(self, tensor: Any) -> int:
@@ -149,6 +167,8 @@ class Tensors:
         else:
             record.counter = record.uid
         self._records[id(tensor)] = record
+        if source is not None:
+            self.forget_when_dead(tensor, record)
         if record.version != NONE:
             self.versions.setdefault(record.counter, record.version)
             if record.counter == record.uid:
@@ -156,6 +176,20 @@ class Tensors:
         self.tell(tensor, record)
         self.contents(tensor, record)
         return record
+
+    def forget_when_dead(self, tensor: torch.Tensor, record: Record) -> None:
+        """Drop the record of an alias (`detach`, `.data`) with its object."""
+        # An alias that dies leaves memory that others still have: what is made there next,
+        # unseen (`from_numpy`), may have its id, its address and its version. Aliases alone:
+        # `swap_tensors` refuses a tensor that has weak references.
+        key, records = id(tensor), self._records
+
+        def dead(_: object) -> None:
+            if records.get(key) is record:
+                del records[key]
+            self._aliases.pop(key, None)
+
+        self._aliases[key] = weakref.ref(tensor, dead)
 
     # -- telling ---------------------------------------------------------------------
 

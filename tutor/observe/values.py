@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 
@@ -90,10 +90,10 @@ class Values:
 
 def _whole(tensor: torch.Tensor) -> Value:
     shape = tuple(tensor.shape)
-    plain = tensor.tolist()
+    plain: Any = tensor.tolist()
     for _ in range(len(shape) - 1):
         plain = [item for row in plain for item in row]
-    flat = plain if shape else [plain]
+    flat: list[Any] = plain if shape else [plain]
     dtype = tensor.dtype
     name = dtype_name(dtype)
     if dtype.is_floating_point:

@@ -413,7 +413,7 @@ class Folder:
     def _freed(self, event: ev.Freed) -> None:
         for node in event.nodes:
             known = self._nodes.get(node)
-            if known is not None:
+            if known is not None and known.freed == NONE:  # the first one did it
                 self._nodes[node] = replace(known, freed=event.run)
 
     def _stale(self, event: ev.Stale) -> None:
