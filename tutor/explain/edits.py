@@ -7,6 +7,7 @@ Each function answers None where the source does not have the form it knows.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable
 
 from tutor.explain import source
@@ -191,6 +192,13 @@ def drop_attribute(text: str, file: str, number: int, name: str) -> Edit | None:
         if isinstance(child, ast.Attribute) and child.attr == name and child.lineno == number:
             return splice(text, file, child, segment(text, child.value))
     return None
+
+
+def rename_call(text: str, file: str, number: int, old: str, new: str) -> Edit | None:
+    """Write another function's name on this line: `inference_mode` → `no_grad`."""
+    row = source.line(text, number)
+    changed = re.sub(rf"\b{re.escape(old)}\b(\(\))?", f"{new}()", row, count=1)
+    return Edit(file, number, number, changed) if changed != row else None
 
 
 def segment(text: str, node: ast.AST) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass
@@ -15,13 +16,16 @@ from tutor.trace.state import NodeState, OpState, PassState, TensorState, WriteS
 
 ACCUMULATE = "AccumulateGrad"
 
+_FRAME = re.compile(r'File "([^"\n]+)", line (\d+), in (.+)')
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:
     """The exception that ended the run, and what was going on when it was raised.
 
     `run` is the backward pass that raised it, `op` the call that did; both None for an
-    exception of ordinary Python code.
+    exception of ordinary Python code. `library` are the library frames below the user's line,
+    outermost first, each (file, function).
     """
 
     kind: str
@@ -30,6 +34,11 @@ class Failure:
     moment: int
     run: PassState | None = None
     op: OpState | None = None
+    library: tuple[tuple[str, str], ...] = ()
+
+    def inside(self, part: str) -> bool:
+        """Whether the error came out of a library file whose path contains this."""
+        return any(part in file.replace("\\", "/") for file, _ in self.library)
 
 
 class History:
@@ -256,29 +265,35 @@ class History:
                 assert run.error is not None
                 return Failure(*run.error, run.site, run.moment, run, None)
             return None
-        for run in reversed(failed):
-            if run.error == (raised.kind, raised.message) or (
-                run.error and run.error[1] == raised.message
-            ):
-                return Failure(
-                    raised.kind, raised.message, self._fit(run.site, raised), run.moment, run
-                )
-        for op in reversed(self.ops):
-            if op.event.error is not None and op.event.error[1] == raised.message:
-                site = self._fit(op.site, raised)
-                return Failure(raised.kind, raised.message, site, op.moment, None, op)
+        message = raised.message
+        run_of = next((r for r in reversed(failed) if r.error and r.error[1] == message), None)
+        op_of = next(
+            (op for op in reversed(self.ops) if op.event.error and op.event.error[1] == message),
+            None,
+        )
+        below = self._library(raised)
+        for seen in (op_of, run_of):
+            if seen is not None and self._fits(seen.site, raised):
+                return Failure(raised.kind, message, seen.site, seen.moment, run_of, op_of, below)
         site, moment = self._where_raised(raised)
-        return Failure(raised.kind, raised.message, site, moment)
+        return Failure(raised.kind, message, site, moment, run_of, op_of, below)
 
-    def _fit(self, site: Site, raised: ev.Raised) -> Site:
-        """The site seen, unless the traceback says that the error came out elsewhere."""
-        if not raised.frames or not site:
-            return site
-        if [(p.file, p.line) for p in site] == [(f, n) for f, n, _ in raised.frames]:
-            return site
-        if (site[-1].file, site[-1].line) == raised.frames[-1][:2]:
-            return site
-        return tuple(Place(file, line, function) for file, line, function in raised.frames)
+    def _fits(self, site: Site, raised: ev.Raised) -> bool:
+        """Whether a site is where the traceback says that the error came out."""
+        if not raised.frames:
+            return bool(site)
+        return bool(site) and (site[-1].file, site[-1].line) == raised.frames[-1][:2]
+
+    def _library(self, raised: ev.Raised) -> tuple[tuple[str, str], ...]:
+        """The library frames at the end of the traceback that Python printed."""
+        text = raised.traceback.rsplit("Traceback (most recent call last):", 1)[-1]
+        found: list[tuple[str, str]] = []
+        for file, _, function in _FRAME.findall(text):
+            if file in self.trace.texts:
+                found.clear()
+            else:
+                found.append((file, function))
+        return tuple(found)
 
     def _where_raised(self, raised: ev.Raised) -> tuple[Site, int]:
         end = len(self.trace)

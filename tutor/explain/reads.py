@@ -86,7 +86,7 @@ def assigned(text: str, number: int) -> set[str]:
 def grad_reads(history: History, uid: int, moment: int) -> list[tuple[int, Site]]:
     """(moment, site) of each later read of a tensor's `.grad` by the user's own code."""
     return [
-        (when, site)  # type: ignore[misc]
+        (when, site)
         for event, when, site in history.trace.grad_reads
         if event.uid == uid and when > moment
     ]

@@ -8,6 +8,9 @@ from functools import lru_cache
 
 _GRAD_OFF = {"no_grad", "inference_mode", "set_grad_enabled"}
 
+EMPTY: ast.stmt = ast.Pass()
+"""A statement with nothing in it."""
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -144,6 +147,16 @@ def names_read(node: ast.AST) -> set[str]:
         for child in ast.walk(node)
         if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load)
     }
+
+
+def never_returns(function: Function) -> bool:
+    """Whether a function ends by raising, or has no body to speak of."""
+    last = function.body[-1]
+    if isinstance(last, ast.Raise):
+        return True
+    return isinstance(last, ast.Pass) or (
+        isinstance(last, ast.Expr) and isinstance(last.value, ast.Constant)
+    )
 
 
 def names_bound(module: ast.AST) -> set[str]:

@@ -195,4 +195,4 @@ def _reading_line(history: History, uid: int, moment: int) -> Site | None:
         for event, when, site in history.trace.grad_reads
         if event.uid == uid and when <= moment
     ]
-    return reads[-1] if reads else None  # type: ignore[return-value]
+    return reads[-1] if reads else None

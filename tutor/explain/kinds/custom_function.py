@@ -1,0 +1,240 @@
+"""Mistakes in a user's own `autograd.Function`."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from tutor.explain import edits, source
+from tutor.explain.build import finding, fix, note, surfaced
+from tutor.explain.custom import (
+    applied,
+    file_of,
+    function_classes,
+    function_of,
+    method_around,
+    returns,
+)
+from tutor.explain.finding import Fact, Finding, FindingPlace, Fix
+from tutor.explain.history import Failure, History
+from tutor.explain.reads import read_after
+from tutor.trace import NONE
+from tutor.trace.state import NodeState, PassState
+
+KIND = "custom-function"
+
+_COUNT = re.compile(r"incorrect number of gradients \(expected (\d+), got (\d+)\)")
+_PYTHON = ("NameError", "ImportError", "ModuleNotFoundError", "SyntaxError", "KeyboardInterrupt")
+
+
+def raised(history: History, failure: Failure) -> Finding | None:
+    """An error out of a Function's node, one of its methods, or its apply."""
+    if failure.kind in _PYTHON or not function_classes(history):
+        return None
+    run = failure.run
+    node = history.last.nodes.get(run.failing) if run is not None else None
+    cls = function_of(history, node.name) if node is not None else None
+    owner, method = method_around(history, failure)
+    if cls is not None and node is not None and not owner:
+        return _returned(history, failure, cls.name, node)
+    if owner and (failure.kind != "RuntimeError" or run is None or method != "forward"):
+        facts: dict[str, Fact] = {"function": owner, "method": method, **_message(failure)}
+        return finding(
+            KIND,
+            "error",
+            "method",
+            facts,
+            cause=[history.place("cause", failure.site, failure.moment)],
+            witness=[_definition(history, owner, method)],
+            surfaced=[surfaced(history)],
+        )
+    if failure.site and run is None:
+        owner = applied(history, failure.site[-1])
+        if owner and failure.library:
+            return _refused(history, failure, owner)
+    return None
+
+
+def _message(failure: Failure) -> dict[str, Fact]:
+    lines = failure.message.strip().splitlines()
+    return {"error": failure.kind, "message": lines[0] if lines else ""}
+
+
+def _definition(history: History, owner: str, method: str) -> FindingPlace | None:
+    known = function_classes(history).get(owner)
+    found = source.method(known[1], method) if known is not None else None
+    if known is None or found is None:
+        return None
+    return history.line_place("witness", known[0], found.lineno, note("defined"))
+
+
+def _returned(history: History, failure: Failure, owner: str, node: NodeState) -> Finding:
+    """What backward returned does not fit what forward took."""
+    file, cls = function_classes(history)[owner]
+    back = source.method(cls, "backward") or source.method(cls, "vjp")
+    causes: list[FindingPlace | None] = []
+    facts: dict[str, Fact] = {"function": owner, **_message(failure)}
+    fixes: list[Fix | None] = []
+    variant = "returned"
+    count = _COUNT.search(failure.message)
+    if back is not None:
+        lines = returns(back)
+        causes += [
+            history.line_place("cause", file, one.lineno, note("returns")) for one in lines[:2]
+        ]
+        if not lines:
+            causes.append(history.line_place("cause", file, back.lineno, note("no-return")))
+        if count is not None:
+            variant = "count"
+            facts |= {"expected": int(count[1]), "got": int(count[2])}
+            missing = int(count[1]) - int(count[2])
+            if missing > 0 and lines and lines[-1].value is not None:
+                text = history.text(file)
+                value = edits.segment(text, lines[-1].value)
+                new = f"return {value}{', None' * missing}"
+                edit = edits.splice(text, file, lines[-1], new)
+                fixes.append(fix("return-none", {"line": lines[-1].lineno}, edit))
+    causes.append(history.place("cause", node.site, node.moment, note("applies")))
+    return finding(
+        KIND,
+        "error",
+        variant,
+        facts,
+        cause=causes,
+        witness=[history.place("witness", node.site, node.moment, note("applies"))],
+        surfaced=[surfaced(history)],
+        fixes=fixes,
+    )
+
+
+def _refused(history: History, failure: Failure, owner: str) -> Finding:
+    """Torch refused the Function at its call."""
+    facts: dict[str, Fact] = {"function": owner, **_message(failure)}
+    missing = re.search(r"implement (?:the |either the )?(\w+)", failure.message)
+    if missing is not None:
+        facts["method"] = missing[1]
+    return finding(
+        KIND,
+        "error",
+        "missing" if missing is not None else "refused",
+        facts,
+        cause=[history.place("cause", failure.site, failure.moment, note("applies"))],
+        witness=[
+            _definition(history, owner, "backward")
+            or _definition(history, owner, "forward")
+            or history.line_place("witness", file_of(history, owner), 1)
+        ],
+        surfaced=[surfaced(history)],
+    )
+
+
+# -- without an error -----------------------------------------------------------------------
+
+
+def ran(history: History) -> list[Finding]:
+    """A backward that returns nothing; a forward that writes into an input and hides it."""
+    if not function_classes(history):
+        return []
+    return [*_no_return(history), *_not_marked(history)][:1]
+
+
+def _no_return(history: History) -> list[Finding]:
+    for run in history.passes:
+        for number in run.arrived:
+            node = history.last.nodes.get(number)
+            cls = function_of(history, node.name) if node is not None else None
+            if node is None or cls is None:
+                continue
+            back = source.method(cls, "backward")
+            if back is None or any(r.value is not None for r in returns(back)):
+                continue
+            if source.never_returns(back):
+                continue
+            file = file_of(history, cls.name)
+            last = back.body[-1]
+            return [
+                finding(
+                    KIND,
+                    "warning",
+                    "no-return",
+                    {"function": cls.name},
+                    cause=[
+                        history.line_place("cause", file, back.lineno, note("no-return")),
+                        history.line_place("cause", file, last.end_lineno or last.lineno),
+                    ],
+                    witness=[history.place("witness", node.site, node.moment, note("applies"))],
+                    surfaced=_lost(history, run, node),
+                    fixes=[_return_last(history, file, last)],
+                )
+            ]
+    return []
+
+
+def _return_last(history: History, file: str, last: ast.stmt) -> Fix | None:
+    if not isinstance(last, ast.Assign) or len(last.targets) != 1:
+        return None
+    target = last.targets[0]
+    if not isinstance(target, ast.Name):
+        return None
+    text = history.text(file)
+    end = last.end_lineno or last.lineno
+    edit = edits.insert_after(text, file, end, f"return {target.id}")
+    return fix("return-value", {"line": end, "name": target.id}, edit)
+
+
+def _lost(history: History, run: PassState, node: NodeState) -> list[FindingPlace | None]:
+    """Where a gradient that should have come through this node is looked at."""
+    leaves = [n.event.leaf for n in history.last.walk(node.event.node) if n.event.leaf != NONE]
+    for leaf in leaves:
+        seen = read_after(history, leaf, run.moment, note("no-gradient"))
+        if seen:
+            return [*seen, history.place("surfaced", run.site, run.moment)]
+    return [history.place("surfaced", run.site, run.moment)]
+
+
+def _not_marked(history: History) -> list[Finding]:
+    for name, (_, cls) in function_classes(history).items():
+        if any(source.called(call) == "mark_dirty" for call in source.calls(cls)):
+            continue
+        inputs = {
+            uid: op
+            for op in history.ops
+            if op.func.endswith(f"apply {name}") or op.event.detail == name
+            for uid in op.event.args
+        }
+        for counter in history.last.counters.values():
+            for write in counter.writes:
+                if not write.site or not write.site[-1].function.endswith(f"{name}.forward"):
+                    continue
+                given = next(
+                    (
+                        uid
+                        for uid in inputs
+                        if (t := history.tensor(uid)) is not None
+                        and t.meta.counter == write.counter
+                        and t.moment < write.moment
+                        and history.requires_grad(uid, write.moment)
+                    ),
+                    None,
+                )
+                if given is None:
+                    continue
+                call = inputs[given]
+                seen: list[FindingPlace | None] = []
+                for run in history.passes:
+                    for entry in run.accumulated:
+                        seen = seen or read_after(history, entry.uid, run.moment, "")
+                return [
+                    finding(
+                        KIND,
+                        "warning",
+                        "not-marked",
+                        {"function": name, "tensor": history.name(given, write.moment)},
+                        cause=[
+                            history.place("cause", write.site, write.moment, note("writes-input"))
+                        ],
+                        witness=[history.place("witness", call.site, call.moment, note("applies"))],
+                        surfaced=[*seen, history.place("surfaced", call.site, call.moment)],
+                    )
+                ]
+    return []

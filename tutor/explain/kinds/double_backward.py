@@ -1,0 +1,214 @@
+"""A derivative of a derivative whose first derivative has no graph, or whose second is missing."""
+
+from __future__ import annotations
+
+import re
+
+from tutor.explain import edits
+from tutor.explain.build import finding, fix, note, surfaced
+from tutor.explain.finding import Fact, Finding, FindingPlace
+from tutor.explain.flow import Behind, behind
+from tutor.explain.history import Failure, History, bare, op_name
+from tutor.explain.kinds.no_grad_fn import root_without_grad
+from tutor.explain.reads import read_after
+from tutor.trace import NONE
+from tutor.trace.state import OpState, PassState
+
+KIND = "double-backward"
+
+_MISSING = re.compile(
+    r"derivative for '?[\w:]+'? is not implemented|ouble backward is (?:not supported|unsupported)"
+    r"|marked with @once_differentiable"
+)
+"""Which derivatives torch lacks is known to torch alone."""
+
+_ADDITIVE = frozenset(
+    ["add", "add_", "__add__", "__radd__", "__iadd__", "sub", "sub_", "__sub__", "__rsub__"]
+)
+
+
+def raised(history: History, failure: Failure) -> Finding | None:
+    """A root made of gradients that `autograd.grad` gave without a graph; a missing rule."""
+    root = root_without_grad(history, failure)
+    if root != NONE:
+        came = behind(history, root, failure.moment)
+        if came.grads:
+            name = history.name(root, failure.moment)
+            seen = surfaced(history, note("no-grad-fn", tensor=name))
+            return _without_graph(history, came, {"root": name}, "no-graph", [seen])
+        return None
+    run = failure.run
+    if run is None or not _MISSING.search(failure.message):
+        return None
+    first = [p for p in history.passes if p.run < run.run and p.event.create]
+    node = history.last.nodes.get(run.failing)
+    op = node.name if node is not None else "an op"
+    causes: list[FindingPlace | None] = []
+    if node is not None and node.site:
+        causes.append(history.place("cause", node.site, node.moment, note("no-second")))
+    causes += [history.place("cause", p.site, p.moment, note("first-derivative")) for p in first]
+    causes.append(history.place("cause", failure.site, failure.moment))
+    return finding(
+        KIND,
+        "error",
+        "not-implemented",
+        {"op": op_name(op), "message": failure.message.strip().splitlines()[0]},
+        cause=causes,
+        surfaced=[surfaced(history)],
+    )
+
+
+def _without_graph(
+    history: History,
+    came: Behind,
+    facts: dict[str, Fact],
+    variant: str,
+    seen: list[FindingPlace | None],
+) -> Finding:
+    first = came.grads[0]
+    here = first.site[-1]
+    edit = edits.add_keyword(
+        history.text(here.file), here.file, here.line, "grad", "create_graph", "True"
+    )
+    return finding(
+        KIND,
+        "error" if variant == "no-graph" else "warning",
+        variant,
+        facts,
+        cause=[
+            history.place("cause", run.site, run.moment, note("first-derivative"))
+            for run in came.grads
+        ],
+        surfaced=seen,
+        fixes=[fix("create-graph", {"line": here.line}, edit)],
+    )
+
+
+def ran(history: History) -> list[Finding]:
+    """A penalty on a gradient that is a constant in the loss; a second derivative that is zero."""
+    for run in history.passes:
+        if run.event.kind != "backward" or not run.ok:
+            continue
+        for uid, _ in run.event.roots:
+            found = _constant_penalty(history, run, uid)
+            if found is not None:
+                return [found]
+    return _zero_second(history)
+
+
+def _constant_penalty(history: History, run: PassState, root: int) -> Finding | None:
+    """A summand of the loss that is made of gradients without a graph."""
+    grads = {uid for p in history.passes if p.event.kind == "grad" and not p.event.create
+             for uid in p.results}  # fmt: skip
+    if not grads:
+        return None
+    for uid in _constant_summands(history, root, run.moment):
+        came = behind(history, uid, run.moment)
+        if not came.grads:
+            continue
+        names: dict[str, Fact] = {
+            "root": history.name(root, run.moment),
+            "penalty": history.name(uid, run.moment),
+        }
+        seen: list[FindingPlace | None] = []
+        for entry in run.accumulated:
+            seen = read_after(history, entry.uid, run.moment, "")
+            if seen:
+                break
+        seen.append(history.place("surfaced", run.site, run.moment))
+        return _without_graph(history, came, names, "constant", seen)
+    return None
+
+
+def _constant_summands(history: History, root: int, moment: int) -> list[int]:
+    """Scalars without grad that are added to others with grad on the way to a root."""
+    found: list[int] = []
+    pending, seen = [root], {root}
+    while pending and len(seen) < 200:
+        made = [op for op in history.makers.get(pending.pop(), ()) if op.moment < moment]
+        op: OpState | None = made[-1] if made else None
+        if op is None or bare(op.func) not in _ADDITIVE:
+            continue
+        for argument in op.event.args:
+            meta = history.meta(argument, op.moment)
+            if meta is None or argument in seen or meta.shape not in ((), (1,)):
+                continue
+            seen.add(argument)
+            if meta.requires_grad:
+                pending.append(argument)
+            else:
+                found.append(argument)
+    return found
+
+
+def _zero_second(history: History) -> list[Finding]:
+    """A derivative of a derivative that is exactly zero, behind piecewise linear ops."""
+    first: dict[int, PassState] = {
+        uid: p for p in history.passes if p.event.create for uid in p.results if uid != NONE
+    }
+    for run in history.passes:
+        if run.event.kind != "grad" or not run.ok or not run.results:
+            continue
+        values = [t.value for uid in run.results if (t := history.tensor(uid)) is not None]
+        if not values or any(v is None or not _all_zero(v.flat, v.low, v.high) for v in values):
+            continue
+        outer = _derived_from(history, [uid for uid, _ in run.event.roots], set(first), run.moment)
+        if outer is None:
+            continue
+        source_run = first[outer]
+        linear = [
+            node
+            for _, top in source_run.event.roots
+            for node in history.last.walk(top)
+            if op_name(node.name) in _PIECEWISE
+        ]
+        if not linear:
+            continue
+        node = linear[0]
+        seen: list[FindingPlace | None] = []
+        for uid in run.results:
+            seen = read_after(history, uid, run.moment, "", value=True)
+            if seen:
+                break
+        return [
+            finding(
+                KIND,
+                "warning",
+                "zero",
+                {"op": op_name(node.name)},
+                cause=[
+                    history.place("cause", node.site, node.moment, note("piecewise")),
+                    history.place("cause", run.site, run.moment, note("second-derivative")),
+                ],
+                witness=[history.place("witness", source_run.site, source_run.moment)],
+                surfaced=[*seen, history.place("surfaced", run.site, run.moment)],
+            )
+        ]
+    return []
+
+
+_PIECEWISE = frozenset(
+    ["relu", "leaky_relu", "threshold", "hardtanh", "abs", "clamp", "clamp_min", "maximum",
+     "max", "amax", "max_pool2_d_with_indices"]
+)  # fmt: skip
+
+
+def _all_zero(flat: tuple[object, ...] | None, low: float | None, high: float | None) -> bool:
+    if flat is not None:
+        return bool(flat) and all(v == 0 for v in flat)
+    return low == 0.0 and high == 0.0
+
+
+def _derived_from(history: History, roots: list[int], wanted: set[int], moment: int) -> int | None:
+    """One of the wanted tensors from which a root was made through a few calls."""
+    pending, seen = list(roots), set(roots)
+    while pending and len(seen) < 64:
+        current = pending.pop(0)
+        if current in wanted:
+            return current
+        maker = history.maker(current)
+        for argument in maker.event.args if maker is not None else ():
+            if argument not in seen:
+                seen.add(argument)
+                pending.append(argument)
+    return None

@@ -1,0 +1,75 @@
+"""What torch.func and vmap cannot do inside a transformed function."""
+
+from __future__ import annotations
+
+from tutor.explain.build import finding, note, surfaced
+from tutor.explain.finding import Fact, Finding, FindingPlace
+from tutor.explain.history import Failure, History
+
+KIND = "functional-transform"
+
+_FILES = ("torch/_functorch/", "torch/func/")
+_PYTHON = ("NameError", "ImportError", "ModuleNotFoundError", "SyntaxError", "AttributeError")
+
+
+def raised(history: History, failure: Failure) -> Finding | None:
+    """An error of torch's inside a frame that a transform called, or in the transform itself."""
+    if failure.kind in _PYTHON or not failure.site:
+        return None
+    entered = _entered(history, failure)
+    in_library = any(failure.inside(part) for part in _FILES)
+    if entered is None and not in_library:
+        return None
+    inside = entered is not None and entered < len(failure.site)
+    ordinary = not in_library and failure.op is None and failure.kind != "RuntimeError"
+    if inside and ordinary:
+        return None
+    facts: dict[str, Fact] = {
+        "transform": _transform(history, failure),
+        "message": (failure.message.strip().splitlines() or [failure.kind])[0],
+    }
+    message = failure.message
+    variant = "plain"
+    if inside and ".item()" in message:
+        variant = "values"
+    elif inside and "control flow" in message:
+        variant = "branch"
+    elif inside and "random" in message:
+        variant = "random"
+    elif inside and ("in-place" in message or "inplace" in message):
+        variant = "write"
+    elif not inside:
+        variant = "call"
+    witness: FindingPlace | None = None
+    if inside and entered is not None and entered > 0:
+        witness = history.place(
+            "witness", failure.site[:entered], failure.moment, note("transforms")
+        )
+    return finding(
+        KIND,
+        "error",
+        variant,
+        facts,
+        cause=[history.place("cause", failure.site, failure.moment, note("not-in-transform"))],
+        witness=[witness],
+        surfaced=[surfaced(history)],
+    )
+
+
+def _entered(history: History, failure: Failure) -> int | None:
+    """The depth of the outermost user frame that a transform called; None where none was."""
+    frames = history.last.frames
+    for index, place in enumerate(failure.site):
+        frame = frames.get(place.frame)
+        via = history.trace.vias.get(frame.via, ()) if frame is not None else ()
+        if any(part in file for file, _ in via for part in _FILES):
+            return index
+    return None
+
+
+def _transform(history: History, failure: Failure) -> str:
+    for name in ("vmap", "hessian", "jacrev", "jacfwd", "grad_and_value", "grad", "vjp", "jvp"):
+        for place in failure.site:
+            if name in history.code(place):
+                return name
+    return "torch.func"

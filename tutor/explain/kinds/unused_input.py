@@ -1,0 +1,85 @@
+"""`autograd.grad` with respect to a tensor that the output does not depend on."""
+
+from __future__ import annotations
+
+from tutor.explain import edits
+from tutor.explain.build import finding, fix, note, surfaced
+from tutor.explain.finding import Fact, Finding, FindingPlace
+from tutor.explain.flow import behind
+from tutor.explain.history import Failure, History, bare
+from tutor.trace import NONE
+from tutor.trace.state import OpState
+
+KIND = "unused-input"
+
+
+def raised(history: History, failure: Failure) -> Finding | None:
+    """A failed `grad` one of whose inputs cannot be reached from its roots."""
+    run = failure.run
+    if run is None or run.event.inputs is None or run.stale is not None or run.failing != NONE:
+        return None
+    reachable = {n.event.node for _, root in run.event.roots for n in history.last.walk(root)}
+    leaves = {n.event.leaf for n in history.last.nodes.values() if n.event.node in reachable}
+    for index, uid in enumerate(run.event.inputs):
+        meta = history.meta(uid, run.moment)
+        if meta is None or uid in leaves or (meta.node != NONE and meta.node in reachable):
+            continue
+        if any(uid == root for root, _ in run.event.roots):
+            continue
+        return _explain(history, failure, uid, index, meta.requires_grad)
+    return None
+
+
+def _explain(
+    history: History, failure: Failure, uid: int, index: int, requires_grad: bool
+) -> Finding | None:
+    run = failure.run
+    assert run is not None
+    known = history.tensor(uid)
+    name = history.name(uid, run.moment)
+    facts: dict[str, Fact] = {"input": name, "index": index}
+    if not requires_grad:
+        return None  # torch says so before it looks for use: no-grad-fn explains it
+    causes: list[FindingPlace | None] = []
+    variant = "unused"
+    cut = _cut(history, uid, run.moment)
+    if cut is not None:
+        variant, facts["func"] = "cut", bare(cut.func)
+        causes.append(history.place("cause", cut.site, cut.moment, note("cuts")))
+    elif known is not None and known.born:
+        words = note("not-in-graph", tensor=name)
+        causes.append(history.place("cause", known.born, known.moment, words))
+    here = failure.site[-1]
+    edit = edits.add_keyword(
+        history.text(here.file), here.file, here.line, "grad", "allow_unused", "True"
+    )
+    if not causes:
+        causes.append(history.place("cause", failure.site, failure.moment))
+    return finding(
+        KIND,
+        "error",
+        variant,
+        facts,
+        cause=causes,
+        surfaced=[surfaced(history, note("asks-for", tensor=name))],
+        fixes=[fix("allow-unused", {"line": here.line}, edit)],
+    )
+
+
+def _cut(history: History, uid: int, moment: int) -> OpState | None:
+    """The first call that took the tensor, or what came of it, and gave a result without grad."""
+    pending, seen = [uid], {uid}
+    while pending and len(seen) < 2000:
+        current = pending.pop(0)
+        for op in history.users.get(current, ()):
+            if op.moment > moment or not op.event.outs:
+                continue
+            for out in op.event.outs:
+                if out in seen:
+                    continue
+                seen.add(out)
+                if history.requires_grad(out, moment):
+                    pending.append(out)
+                elif behind(history, out, moment).cuts:
+                    return op
+    return None
