@@ -8,7 +8,9 @@ import sys
 from collections.abc import Callable, Iterator
 
 from bench.measure import Row
+from bench.paint import paint
 from bench.runs import chains, latency, loops, training
+from bench.terminal import start
 from tutor.run import Runner
 
 SHORT = (1_000, 10_000)
@@ -27,6 +29,8 @@ def groups(rounds: int, long: bool) -> dict[str, Callable[[], Iterator[Row]]]:
 
     return {
         "run": with_runner(lambda runner: latency(runner, rounds)),
+        "start": lambda: start(rounds),
+        "paint": lambda: paint(rounds),
         "training": with_runner(lambda runner: training(runner, rounds)),
         "loops": with_runner(lambda runner: loops(runner, rounds)),
         "chains": with_runner(

@@ -127,7 +127,7 @@ def chains(runner: Runner, rounds: int, sizes: tuple[int, ...]) -> Iterator[Row]
         trace, _ = _run(runner, _program(code, True))
         memory.append((size, float(trace.last.text.split()[1])))
     yield Row("chain: exponent of time", exponent(*times[-2:]), 1.1, unit="")
-    size, grown = memory[-1]
-    yield Row("chain: memory of an observed node", grown / size / 1024, None, unit=" KB")
+    largest, grown = memory[-1]
+    yield Row("chain: memory of an observed node", grown / largest / 1024, None, unit=" KB")
     if memory[-2][0] >= 10_000:  # a smaller one fits into pages that were there before
         yield Row("chain: exponent of memory", exponent(*memory[-2:]), 1.1, unit="")

@@ -83,6 +83,15 @@ def test_looking_makes_no_folder(data: Path) -> None:
     assert not data.exists()
 
 
+@pytest.mark.usefixtures("lessons")
+def test_a_back_end_that_is_none_needs_a_look(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("AUTOGRAD_TUTOR_BACKEND", "threads")
+    assert main(["doctor"]) == 1
+    assert "fork or spare" in capsys.readouterr().out
+
+
 def test_a_folder_that_can_be_made_counts_as_writable(tmp_path: Path) -> None:
     assert doctor.writable(tmp_path / "new" / "deeper")
     file = tmp_path / "file"

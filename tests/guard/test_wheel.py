@@ -98,6 +98,9 @@ def test_the_installed_command_says_its_version(program: Path, tmp_path: Path) -
     assert (done.returncode, done.stdout) == (0, f"autograd-tutor {__version__}\n")
 
 
-def test_the_installed_command_finds_all_it_needs(program: Path, tmp_path: Path) -> None:
-    done = call(program, "doctor", cwd=tmp_path)
+def test_the_installed_command_finds_all_it_needs_and_runs_a_program(
+    program: Path, tmp_path: Path
+) -> None:
+    done = call(program, "doctor", "--run", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
+    assert "ok    runs" in done.stdout

@@ -6,6 +6,7 @@ import os
 import platform
 import shutil
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,16 +38,19 @@ class Reading:
         return "\n".join(lines)
 
 
-def readings() -> Iterator[Reading]:
-    """Everything that is looked at, in the order in which it is printed."""
+def readings(run: bool = False) -> Iterator[Reading]:
+    """Everything that is looked at, in the order in which it is printed; slow things last."""
     yield Reading("tutor", f"autograd-tutor {__version__}")
     yield _python()
     yield _torch()
     yield _textual()
+    yield _back_end()
     yield _terminal()
     yield _colours()
     yield _lessons()
     yield _data()
+    if run:
+        yield run_one()
 
 
 def _python() -> Reading:
@@ -72,6 +76,17 @@ def _textual() -> Reading:
     return Reading(
         "textual", version, "" if exact else "The app is made for textual 8.2.8 exactly."
     )
+
+
+def _back_end() -> Reading:
+    from tutor.run.runner import BACKEND_VARIABLE, choose_backend
+
+    try:
+        name = choose_backend(None)
+    except ValueError as error:
+        return Reading("back end", os.environ.get(BACKEND_VARIABLE, ""), str(error))
+    ways = {"fork": "each run is a fork of one warm process", "spare": "each run has its process"}
+    return Reading("back end", f"{name}: {ways[name]}")
 
 
 def _terminal() -> Reading:
@@ -113,6 +128,27 @@ def _data() -> Reading:
     return Reading("progress", str(folder), "" if writable(folder) else advice)
 
 
+def run_one() -> Reading:
+    """Run a program as the app would, and say how long that took."""
+    from tutor.run import Runner
+    from tutor.trace import snippet
+
+    code = "import torch\nx = torch.tensor(3.0, requires_grad=True)\n(x * x).backward()\n"
+    began = time.perf_counter()
+    with Runner() as runner:
+        runner.run(snippet(code))
+        first = time.perf_counter() - began
+        began = time.perf_counter()
+        trace = runner.run(snippet(code + "print(x.grad)\n"))
+        second = time.perf_counter() - began
+    printed = trace.last.text.strip()
+    found = f"the first took {first:.1f} s, the next {second * 1000:.0f} ms"
+    if trace.outcome == "ok" and printed == "tensor(6.)":
+        return Reading("runs", found)
+    said = trace.end.message if trace.end and trace.end.message else printed[-300:]
+    return Reading("runs", f"ended with {trace.outcome!r}", said or "Nothing was said about why.")
+
+
 def writable(folder: Path) -> bool:
     """Whether files can be made in a folder, or the folder itself in its nearest parent."""
     while not folder.exists() and folder != folder.parent:
@@ -121,14 +157,15 @@ def writable(folder: Path) -> bool:
 
 
 @click.command()
-def doctor() -> int:
+@click.option("--run", is_flag=True, help="Run a program too, which imports torch.")
+def doctor(run: bool) -> int:
     """Check that everything needed is there.
 
     It looks at Python, torch (without importing it), the terminal, the lessons and the folder
     of your progress. It ends with 1 where something needs a look.
     """
     troubled = False
-    for reading in readings():
+    for reading in readings(run):
         click.echo(reading.line)
         troubled = troubled or bool(reading.advice)
     return 1 if troubled else 0

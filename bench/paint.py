@@ -1,0 +1,173 @@
+"""A row about painting: a result on all visible panes, against stock widgets of that text.
+
+Both apps run without a terminal at 160 columns and 50 lines, where every pane is visible. The
+clock starts when the result is there and stops when the screen has been refreshed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from statistics import median
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+from textual.app import App, ComposeResult
+from textual.containers import Grid, VerticalScroll
+from textual.screen import Screen
+from textual.widgets import Static, TextArea
+
+from bench.measure import Compared, Row, milliseconds
+from tutor.app.app import TutorApp
+from tutor.app.model.shown import Shown, shown
+from tutor.app.panes import VIEWS
+from tutor.app.screens.play import PlayScreen
+from tutor.app.widgets.rows import RowsView
+from tutor.explain import findings, words
+from tutor.run import Runner
+from tutor.trace import snippet
+
+SIZE = (160, 50)
+
+FAILS = """\
+import torch
+
+x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+w = torch.tensor([0.5, 0.5, 0.5], requires_grad=True)
+y = (x * w).exp()
+z = y.tanh() + y.sigmoid()
+y.add_(1)
+loss = (z * y).sum()
+loss.backward()
+print(x.grad)
+"""
+WORKS = FAILS.replace("y.add_(1)", "y = y + 1")
+
+Texts = dict[str, str]
+"""The text of each visible pane, by name."""
+
+
+def results() -> tuple[Shown, Shown]:
+    """A run that fails and one that works, explained."""
+    with Runner() as runner:
+        traces = [(runner.run(snippet(code)), code) for code in (FAILS, WORKS)]
+    fails, works = (shown(trace, tuple(findings(trace)), None, code) for trace, code in traces)
+    if not fails.findings:
+        raise SystemExit("bench: the failing program was not explained, so there is no fair text")
+    return fails, works
+
+
+class Stock(App[None]):
+    """The same panes of stock widgets: text areas and statics that scroll."""
+
+    CSS: ClassVar[str] = """
+    Grid { grid-size: 2 3; height: 1fr; }
+    VerticalScroll, TextArea { border: round $border; }
+    .line { height: 1; background: $panel; }
+    """
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        super().__init__()
+        self._names = names
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="top", classes="line")
+        with Grid():
+            yield TextArea(id="code", show_line_numbers=True)
+            for name in self._names:
+                with VerticalScroll():
+                    yield Static(id=name)
+        yield Static(id="time", classes="line")
+        yield Static(id="keys", classes="line")
+
+    def show(self, texts: Texts) -> None:
+        """Put these texts on the panes."""
+        for name, text in texts.items():
+            if name == "code":
+                self.query_one("#code", TextArea).load_text(text)
+            else:
+                self.query_one(f"#{name}", Static).update(text)
+
+
+async def painted(screen: Screen[Any], change: Callable[[], None]) -> float:
+    """Seconds from a change until the screen was refreshed after it."""
+    done = asyncio.Event()
+    began = time.perf_counter()
+    change()
+    screen.call_after_refresh(done.set)
+    await done.wait()
+    return time.perf_counter() - began
+
+
+async def ours(states: tuple[Shown, Shown], rounds: int) -> tuple[list[float], list[Texts]]:
+    """Times of our panes, and the text that they showed for each state."""
+    progress = SimpleNamespace(code=lambda *_: None, keep_code=lambda *_: None, place=lambda: None)
+    services = SimpleNamespace(
+        words=words, progress=progress, start=lambda: None, close=lambda: None
+    )
+    app = TutorApp(services)
+    app.open_course = lambda: app.open_playground(FAILS)  # type: ignore[method-assign]
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.pause()
+        screen = app.screen
+        assert isinstance(screen, PlayScreen)
+        texts = [await _texts_of(screen, state) for state in states]
+        times = []
+        for number in range(rounds * 2):
+            state = states[number % 2]
+            times.append(await painted(screen, partial(setattr, screen, "shown", state)))
+    return times, texts
+
+
+async def _texts_of(screen: PlayScreen, state: Shown) -> Texts:
+    await painted(screen, partial(setattr, screen, "shown", state))
+    panes = {"explanation", screen.view} & {"explanation", *VIEWS}
+    texts = {name: screen.query_one(f"#{name}", RowsView).text for name in sorted(panes)}
+    notes = screen.editor.marks
+    lines = state.code.split("\n")
+    texts["code"] = "\n".join(
+        f"{line}   {notes[number].note}" if number in notes else line
+        for number, line in enumerate(lines, 1)
+    )
+    for name in ("top", "time", "keys"):
+        bar = screen.query_one(f"#{name}")
+        texts[name] = bar.render_line(0).text
+    return texts
+
+
+async def stock(texts: list[Texts], rounds: int) -> list[float]:
+    """Times of stock widgets with the same texts."""
+    panes = tuple(name for name in texts[0] if name not in ("code", "top", "time", "keys"))
+    app = Stock(panes)
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.pause()
+        times = []
+        for number in range(rounds * 2):
+            text = texts[number % 2]
+            times.append(await painted(app.screen, partial(app.show, text)))
+    return times
+
+
+async def _compare(rounds: int) -> Compared:
+    states = results()
+    mine: list[float] = []
+    bare: list[float] = []
+    for _ in range(3):  # in turns, as the other rows are
+        times, texts = await ours(states, rounds)
+        mine += times[2:]
+        bare += (await stock(texts, rounds))[2:]
+    return Compared(median(mine), median(bare), len(mine))
+
+
+def paint(rounds: int) -> Iterator[Row]:
+    """How soon a result is on the screen."""
+    compared = asyncio.run(_compare(rounds * 2))
+    yield Row(
+        "paint: result → all visible panes",
+        compared.ratio,
+        2.0,
+        held=True,
+        detail=milliseconds(compared),
+    )
