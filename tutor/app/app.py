@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from textual.app import App, SystemCommand
 from textual.binding import BindingType
@@ -18,6 +18,8 @@ from tutor.app.keys import COURSE_KEYS, LESSON_KEYS, WORK_KEYS, KeySpec
 from tutor.app.model.glyphs import glyphs
 from tutor.app.services import Services
 from tutor.app.theme import DARK, LIGHT, syntax
+
+S = TypeVar("S", bound=Screen[None])
 
 
 class TutorApp(App[int]):
@@ -59,6 +61,16 @@ class TutorApp(App[int]):
         """Colours of code for themes that do not bring their own."""
         return dict(syntax(self.current_theme))
 
+    def get_default_screen(self) -> Screen[None]:
+        """What the first frame shows: the panes, still empty, until lessons have been read."""
+        if self._file is not None:
+            from tutor.app.screens.play import PlayScreen
+
+            return PlayScreen(self.services, self.glyphs, "", self._file, ascii_borders=self._ascii)
+        from tutor.app.screens.lesson import LessonScreen
+
+        return LessonScreen(self.services, self.glyphs, ascii_borders=self._ascii)
+
     def on_mount(self) -> None:
         self.theme_changed_signal.subscribe(self, self._theme_changed)
         self.call_after_refresh(self._painted)
@@ -72,14 +84,20 @@ class TutorApp(App[int]):
             self.notify(self._notice.strip(), severity="warning", timeout=12)
 
     async def _open_first(self) -> None:
+        from tutor.app.screens.lesson import LessonScreen
+
         if self._file is not None:
-            self.open_playground("", self._file)
             return
-        lesson, _, step = (self._lesson or "").partition("/")
-        if not lesson and (place := self.services.progress.place()):
-            lesson, step = place
-        if lesson and self.open_lesson(lesson, step):
+        asked, _, step = (self._lesson or "").partition("/")
+        name = asked
+        if not name and (place := self.services.progress.place):
+            name, step = place
+        lesson = self.services.pack().lesson(name) if name else None
+        if lesson is not None and isinstance(self.screen, LessonScreen):
+            self.screen.begin(lesson, step)
             return
+        if asked:
+            self.notify(f"There is no lesson {asked!r} here. These are the lessons there are.")
         self.open_course()
 
     # -- screens ---------------------------------------------------------------------
@@ -88,12 +106,12 @@ class TutorApp(App[int]):
     def _ascii(self) -> bool:
         return self.settings.glyphs == "ascii"
 
-    def _show(self, screen: Screen[None]) -> None:
-        """Put a screen in place of the one that is shown."""
-        if len(self.screen_stack) > 1:
-            self.switch_screen(screen)
-        else:
-            self.push_screen(screen)
+    def _back_to(self, kind: type[S]) -> S | None:
+        """Close what lies over the screen of this kind. None if there is no such screen."""
+        found = next((s for s in reversed(self.screen_stack) if isinstance(s, kind)), None)
+        while found is not None and self.screen is not found:
+            self.pop_screen()
+        return found
 
     def open_lesson(self, lesson_id: str, step: str = "") -> bool:
         """Go to a lesson. False, with a notice, if there is none of this id."""
@@ -103,27 +121,21 @@ class TutorApp(App[int]):
         if lesson is None:
             self.notify(f"There is no lesson {lesson_id!r} here.", severity="warning")
             return False
-        if not step:
-            step = self._resume(lesson_id)
-        self._show(
+        screen = self._back_to(LessonScreen)
+        if screen is not None:
+            screen.begin(lesson, step)
+            return True
+        self.push_screen(
             LessonScreen(self.services, self.glyphs, lesson, step, ascii_borders=self._ascii)
         )
         return True
-
-    def _resume(self, lesson_id: str) -> str:
-        """The first step of a lesson that is not over."""
-        lesson = self.services.pack().lesson(lesson_id)
-        standing = self.services.progress.standing
-        for step in lesson.steps if lesson else ():
-            if standing(lesson, step.id) not in ("done", "skipped"):  # type: ignore[arg-type]
-                return step.id
-        return ""
 
     def open_course(self) -> None:
         """All lessons."""
         from tutor.app.screens.course import CourseScreen
 
-        self._show(CourseScreen(self.services, self.glyphs, ascii_borders=self._ascii))
+        if self._back_to(CourseScreen) is None:
+            self.push_screen(CourseScreen(self.services, self.glyphs, ascii_borders=self._ascii))
 
     def open_playground(self, code: str, file: Path | None = None) -> None:
         """Code without a lesson."""
@@ -131,7 +143,11 @@ class TutorApp(App[int]):
 
         if not code and file is None:
             code = self.services.progress.code("playground", "code") or ""
-        self._show(PlayScreen(self.services, self.glyphs, code, file, ascii_borders=self._ascii))
+        screen = PlayScreen(self.services, self.glyphs, code, file, ascii_borders=self._ascii)
+        if isinstance(self.screen, PlayScreen):
+            self.switch_screen(screen)
+        else:
+            self.push_screen(screen)
 
     # -- settings --------------------------------------------------------------------
 

@@ -37,12 +37,17 @@ def contents(
     about = (id(trace), view.live)
     if trace is None:
         empty = {pane: Content(_before_run(pane)) for pane in VIEWS}
-        return {**empty, "explanation": Content(lambda width: explained(view, words, width, glyphs))}
+        return {
+            **empty,
+            "explanation": Content(lambda width: explained(view, words, width, glyphs)),
+        }
     return {
         "graph": Content(
             lambda width: graph_rows(view.state, width, glyphs, graph_limit, main), about
         ),
-        "tensors": Content(lambda width: tensor_rows(view.state, view.before, width, glyphs), about),
+        "tensors": Content(
+            lambda width: tensor_rows(view.state, view.before, width, glyphs), about
+        ),
         "versions": Content(
             lambda width: version_rows(trace, view.state, width, glyphs, main), about
         ),

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 SURE = (("guess", "a guess"), ("fairly", "fairly sure"), ("certain", "certain"))
 """Answers to "how sure are you?"."""
 
+BESIDE = 44
+"""Cells from which two answers stand side by side."""
+
 Picked = Mapping[str, tuple[str, ...]]
 """Question id to the ids picked there."""
 
@@ -149,7 +152,7 @@ def _decided(question: QuestionResult, width: int, glyphs: Glyphs) -> Iterator[R
     ran = any(c.checks for c in question.choices)
     label = "The run says" if ran else "Right is"
     truth = _answer_text(label, true, glyphs.ok, True, width, glyphs)
-    if width >= 56:
+    if width >= BESIDE:
         yield from _beside(yours, truth, width)
     else:
         yield from (Row(line) for line in yours)
@@ -163,7 +166,7 @@ def _answer_text(
     label: str, choices: list[ChoiceResult], sign: str, good: bool, width: int, glyphs: Glyphs
 ) -> list[Spans]:
     """A label and the answers under it, in half of the width where there is room for two."""
-    room = (width - 3) // 2 if width >= 56 else width
+    room = (width - 3) // 2 if width >= BESIDE else width
     lines: list[Spans] = [(Span(label, "dim"),)]
     if not choices:
         text = "nothing" if label == "You said" else "none of these answers"

@@ -36,15 +36,16 @@ def course_rows(
         done = sum(_state(lesson, standing)[0] == "done" for lesson in lessons)
         right = (Span(f"{done} of {len(lessons)}", "dim"),)
         rows.append(Row(split((Span(track.title, "strong"),), right, width, glyphs.more)))
-        for lesson in found:
-            rows.append(_lesson(lesson, standing, lesson.id == upcoming, width, glyphs))
+        rows += [_lesson(x, standing, x.id == upcoming, width, glyphs) for x in found]
     if not rows:
         said = f"No lesson has “{search}” in it." if search else "This pack has no lessons."
         rows = [Row((Span(said, "dim"),))]
     if pack.faults:
         rows.append(BLANK)
         count = len(pack.faults)
-        said = f"{count} fault{'s' if count > 1 else ''} in the lesson files: author lint names them."
+        said = (
+            f"{count} fault{'s' if count > 1 else ''} in the lesson files: author lint names them."
+        )
         rows += [Row(line) for line in wrap((Span(said, "warn"),), width)]
     return rows
 
@@ -60,13 +61,13 @@ def _state(lesson: Lesson, standing: StandingOf) -> tuple[Standing, int]:
     over = sum(s in ("done", "skipped") for s in standings)
     if over == len(standings):
         return "done", over
-    return ("tried" if any(s != "todo" for s in standings) else "todo"), over
+    return ("tried" if any(s != "new" for s in standings) else "new"), over
 
 
 def next_lesson(pack: Pack, standing: StandingOf) -> str:
     """The first lesson that is begun, else the first that is not; "" if all are done."""
     states = {lesson.id: _state(lesson, standing)[0] for lesson in pack.lessons.values()}
-    for wanted in ("tried", "todo"):
+    for wanted in ("tried", "new"):
         for lesson_id, state in states.items():
             if state == wanted:
                 return lesson_id
@@ -77,7 +78,7 @@ def _lesson(
     lesson: Lesson, standing: StandingOf, upcoming: bool, width: int, glyphs: Glyphs
 ) -> Row:
     state, over = _state(lesson, standing)
-    signs = {"done": glyphs.done, "tried": glyphs.half, "todo": glyphs.todo}
+    signs = {"done": glyphs.done, "tried": glyphs.half, "new": glyphs.todo}
     role: Role = "good" if state == "done" else "dim"
     left: Spans = (
         Span(f"  {signs[state]} ", role),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from tutor.app.model.glyphs import UNICODE, Glyphs
-from tutor.app.model.names import short_file
+from tutor.app.model.names import file_words
 from tutor.app.model.prose import inline, prose_rows
 from tutor.app.model.rows import BLANK, Role, Row, Span, Spans, Target, cut, wrap
 from tutor.attempt.verdict import CheckResult, Verdict
@@ -26,6 +26,7 @@ class Words(Protocol):
 WordsOf = Callable[[Finding], Words]
 
 _ROLE_WORDS = {"cause": "cause", "witness": "made it matter", "surfaced": "came out here"}
+_ROLE_WIDTH = max(map(len, _ROLE_WORDS.values())) + 2
 
 
 def explanation_rows(
@@ -120,7 +121,11 @@ def _finding(
     role: Role = {"error": "bad", "warning": "warn"}.get(finding.severity, "dim")  # type: ignore[assignment]
     sign = glyphs.note if finding.severity == "note" else glyphs.bad
     said = words(finding)
-    title = (Span(f"{sign} ", role), Span(f"{finding.severity}: ", role), *inline(said.title, "strong"))
+    title = (
+        Span(f"{sign} ", role),
+        Span(f"{finding.severity}: ", role),
+        *inline(said.title, "strong"),
+    )
     for part, line in enumerate(wrap(title, width, "  ")):
         yield Row(line, key=f"title {finding.kind} {part}")
     yield from prose_rows(said.explanation, width)
@@ -137,17 +142,15 @@ def _finding(
         yield Row(cut(link, width, glyphs.more), action=f"lesson {finding.lesson}")
 
 
-def _place(
-    place: FindingPlace, width: int, main: str, glyphs: Glyphs, key: str
-) -> Iterator[Row]:
-    """ "◆ cause  line 2  y.add_(1)": a link to the line and the moment."""
+def _place(place: FindingPlace, width: int, main: str, glyphs: Glyphs, key: str) -> Iterator[Row]:
+    """As in ◆ cause  line 2  y.add_(1): a link to the line and the moment."""
     rounds = "".join(f"·{n}" for n in place.iteration)
     where = f"line {place.line}{rounds}"
     if place.file != main:
-        where = f"{short_file(place.file)} {where}"
+        where = f"{file_words(place.file)} {where}"
     sign = glyphs.bad if place.role == "surfaced" else glyphs.mark
     role: Role = "bad" if place.role == "surfaced" else "warn"
-    head = (Span(f"{sign} ", role), Span(_ROLE_WORDS[place.role] + "  ", "dim"))
+    head = (Span(f"{sign} ", role), Span(_ROLE_WORDS[place.role].ljust(_ROLE_WIDTH), "dim"))
     spans: Spans = (*head, Span(where, "link"), Span("  "), Span(place.text, "code"))
     target = Target(place.file, place.line, place.moment)
     for part, line in enumerate(wrap(spans, width, "    ")):
@@ -174,12 +177,8 @@ def _fix(fix: Fix, number: int, width: int, glyphs: Glyphs, code: str) -> Iterat
     title = (Span("Change: ", "strong"), *inline(fix.title))
     for part, line in enumerate(wrap(title, width, "  ")):
         yield Row(line, action=action, key=f"{action} title {part}")
-    lines = code.split("\n")
-    for edit in fix.edits:
-        for text in lines[edit.line - 1 : edit.end_line]:
-            yield from _change("-", text, "cut", width, action)
-        for text in edit.new.rstrip("\n").split("\n") if edit.new else ():
-            yield from _change("+", text, "add", width, action)
+    for sign, text in _diff(fix, code):
+        yield from _change(sign, text, "cut" if sign == "-" else "add", width, action)
     if fix.verified:
         how = fix.how or "it was run: the finding is gone"
         for line in wrap((Span(f"{glyphs.ok} ", "good"), Span(how, "dim")), width, "  "):
@@ -188,18 +187,28 @@ def _fix(fix: Fix, number: int, width: int, glyphs: Glyphs, code: str) -> Iterat
     yield Row((Span(f"[{key}] apply and run", "link"),), action=action, key=action)
 
 
+def _diff(fix: Fix, code: str) -> list[tuple[str, str]]:
+    """("-", old) and ("+", new) lines of a fix, without the indent that all of them share."""
+    lines = code.split("\n")
+    changes: list[tuple[str, str]] = []
+    for edit in fix.edits:
+        changes += [("-", text) for text in lines[edit.line - 1 : edit.end_line]]
+        changes += [("+", text) for text in edit.new.rstrip("\n").split("\n") if edit.new]
+    indent = min((len(t) - len(t.lstrip()) for _, t in changes if t.strip()), default=0)
+    return [(sign, text[indent:]) for sign, text in changes]
+
+
 def _change(sign: str, text: str, role: Role, width: int, action: str) -> Iterator[Row]:
     spans = (Span(f"  {sign} ", role), Span(text, role))
     for part, line in enumerate(wrap(spans, width, "      ")):
         yield Row(line, action=action, key=f"{action} {sign}{text} {part}")
 
 
-def _end(
-    trace: Trace, findings: tuple[Finding, ...], said: bool, width: int
-) -> Iterator[Row]:
+def _end(trace: Trace, findings: tuple[Finding, ...], said: bool, width: int) -> Iterator[Row]:
     """How the run ended, where that needs words of its own."""
     end = trace.end
-    words, role = "", ""
+    words = ""
+    role: Role = ""
     if end is not None and end.outcome in ("timeout", "out-of-memory", "killed", "garbled"):
         words = end.message or f"The run ended early: {end.outcome}."
         words += " What is shown is how far it came."
@@ -215,7 +224,7 @@ def _end(
         return
     if said:
         yield BLANK
-    for line in wrap((Span(words, role),), width, "  "):  # type: ignore[arg-type]
+    for line in wrap((Span(words, role),), width):
         yield Row(line)
 
 
@@ -239,7 +248,9 @@ def sentence(
     if verdict is not None:
         failed = next((c for c in verdict.checks if c.status != "holds"), None)
         if failed is not None:
-            return plain(f"Not yet: {failed.text}. Wanted {failed.wanted}, got {failed.got}."), "warn"
+            return plain(
+                f"Not yet: {failed.text}. Wanted {failed.wanted}, got {failed.got}."
+            ), "warn"
     if trace.end is not None and trace.end.outcome not in ("ok", "error", "exited"):
         return trace.end.message or f"The run ended early: {trace.end.outcome}.", "bad"
     return "It ran to its end, and nothing looks wrong.", "good"

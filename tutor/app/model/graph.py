@@ -130,9 +130,7 @@ def _walk_new(state: State, root: int, seen: set[int]) -> Iterator[NodeState]:
 
 def _targets(state: State, node: NodeState) -> tuple[int, ...]:
     """The nodes this one hands gradients to, each once, in order."""
-    return tuple(
-        dict.fromkeys(t for t, _ in node.edges if t != NONE and t in state.nodes)
-    )
+    return tuple(dict.fromkeys(t for t, _ in node.edges if t != NONE and t in state.nodes))
 
 
 def _is_leaf(state: State, node: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 Piece = tuple[int, int, str]
 """(first column, column after the last, kind), in characters of one line."""
@@ -44,7 +45,7 @@ def highlight(code: str) -> tuple[tuple[Piece, ...], ...]:
 
 
 @lru_cache(maxsize=256)
-def _kind(token: object) -> str:
+def _kind(token: Any) -> str:
     """The kind of a Pygments token type ("" for what keeps the colour of text)."""
     from pygments.token import Comment, Keyword, Name, Number, Operator, String
 

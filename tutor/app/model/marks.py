@@ -100,11 +100,13 @@ def _notes(state: State, file: str, glyphs: Glyphs) -> dict[int, str]:
     for line, text in _value_notes(state, file, glyphs):
         if line not in parts:
             parts[line] = [text]
-    return {line: ", ".join(texts[:NOTES_SHOWN]) for line, texts in parts.items()}
+    return {
+        line: ", ".join(list(dict.fromkeys(texts))[:NOTES_SHOWN]) for line, texts in parts.items()
+    }
 
 
 def _write_notes(state: State, file: str, glyphs: Glyphs) -> Iterable[tuple[int, str]]:
-    """ "b v0 → v5 (×5)": each counter that a line moved."""
+    """As in b v0 → v5 (×5): each counter that a line moved."""
     moved: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
     for counter in state.counters.values():
         for write in counter.writes:
@@ -118,7 +120,7 @@ def _write_notes(state: State, file: str, glyphs: Glyphs) -> Iterable[tuple[int,
 
 
 def _grad_notes(state: State, file: str, glyphs: Glyphs) -> Iterable[tuple[int, str]]:
-    """ "x.grad = [2., 4.]": what the last pass of a line left in named leaves."""
+    """As in x.grad = [2., 4.]: what the last pass of a line left in named leaves."""
     latest: dict[tuple[int, int], str] = {}
     for run in sorted(state.passes.values(), key=lambda p: p.moment):
         for entry in run.accumulated:
@@ -126,13 +128,15 @@ def _grad_notes(state: State, file: str, glyphs: Glyphs) -> Iterable[tuple[int, 
             name = tensor_name(state, entry.uid)
             if place is None or place.file != file or not name:
                 continue
-            latest[place.line, entry.uid] = f"{name}.grad = {value_text(entry.after, 24, glyphs.more)}"
+            latest[place.line, entry.uid] = (
+                f"{name}.grad = {value_text(entry.after, 24, glyphs.more)}"
+            )
     for (line, _), text in latest.items():
         yield line, text
 
 
 def _save_notes(state: State, file: str) -> Iterable[tuple[int, str]]:
-    """ "saves y at v0": what the nodes of a line keep, while it is kept."""
+    """As in saves y at v0: what the nodes of a line keep, while it is kept."""
     for node in sorted(state.nodes.values(), key=lambda n: n.moment):
         place = node.site[-1] if node.site else None
         if place is None or place.file != file or place.iteration or node.freed != NONE:
@@ -145,7 +149,7 @@ def _save_notes(state: State, file: str) -> Iterable[tuple[int, str]]:
 
 
 def _value_notes(state: State, file: str, glyphs: Glyphs) -> Iterable[tuple[int, str]]:
-    """ "y = [1., 2.]": the value of the name that a line gave."""
+    """As in y = [1., 2.]: the value of the name that a line gave."""
     table: dict[int, tuple[int, str]] = {}
     for tensor in state.tensors.values():
         place = tensor.born[-1] if tensor.born else None

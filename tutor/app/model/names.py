@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from tutor.app.model.values import number, shape_text
 from tutor.trace.events import NONE, Save
 from tutor.trace.state import Named, NodeState, Place, State, TensorState
-
-from tutor.app.model.values import number, shape_text
 
 NUMBERED = 4000
 """Nodes up to which each gets its rank as a number; beyond, the observer's id is used."""
@@ -62,12 +61,17 @@ def save_words(state: State, save: Save) -> str:
 
 
 def place_text(place: Place, main: str = "") -> str:
-    """ "line 7", with the rounds of its loops ("line 7·3"), and its file where it is another."""
+    """As in line 7, with the rounds of its loops ("line 7·3"), and its file where it is another."""
     rounds = "".join(f"·{n}" for n in place.iteration)
     where = f"line {place.line}{rounds}"
     if main and place.file != main:
-        where = f"{short_file(place.file)} {where}"
+        where = f"{file_words(place.file)} {where}"
     return where
+
+
+def file_words(path: str) -> str:
+    """A file as the learner knows it: the setup above the code has no name there."""
+    return "setup" if path == "setup.py" else short_file(path)
 
 
 def short_file(path: str) -> str:
@@ -76,8 +80,11 @@ def short_file(path: str) -> str:
 
 
 def op_name(func: str) -> str:
-    """The last part of a function's name: "mul_" of "Tensor.mul_"."""
-    return func.rsplit(".", 1)[-1]
+    """The last part of a function's name: "mul_" of "Tensor.mul_", "pow" of "Tensor.__pow__"."""
+    name = func.rsplit(".", 1)[-1]
+    if name.startswith("__") and name.endswith("__"):
+        return {"__setitem__": "[…] =", "__getitem__": "[…]"}.get(name, name.strip("_"))
+    return name
 
 
 def numbers(state: State) -> dict[int, int]:
@@ -99,5 +106,5 @@ def outputs(state: State) -> dict[int, list[int]]:
 
 
 def node_title(node: NodeState) -> str:
-    """torch's name of the node, without the C++ name space."""
+    """The name that torch gives to the node, without the C++ name space."""
     return node.name.rsplit("::", 1)[-1]

@@ -57,8 +57,8 @@ def prose_rows(text: str, width: int, indent: str = "") -> list[Row]:
             flush()
             fenced = not fenced
         elif fenced:
-            for part in wrap((Span(line, "code"),), width - len(indent) - 2, "  "):
-                rows.append(Row((Span(indent + "  "), *part)))
+            parts = wrap((Span(line, "code"),), width - len(indent) - 2, "  ")
+            rows += [Row((Span(indent + "  "), *part)) for part in parts]
         elif not stripped:
             flush()
             if rows and rows[-1] is not BLANK:

@@ -16,16 +16,20 @@ def setup_rows(setup: str, folded: bool, width: int, glyphs: Glyphs = UNICODE) -
     if not setup.strip():
         return []
     if folded:
-        made = "; ".join(made_by(setup)) or "imports"
+        made = "; ".join(made_by(setup)) or " ".join(setup.split())
         spans = (Span(f"{glyphs.closed} setup  {made}", "dim"),)
         lines = wrap(spans, width, "  ")
         if len(lines) > FOLDED_LINES:
-            lines = [*lines[: FOLDED_LINES - 1], cut(lines[FOLDED_LINES - 1], width - 1, glyphs.more)]
+            lines = [
+                *lines[: FOLDED_LINES - 1],
+                cut(lines[FOLDED_LINES - 1], width - 1, glyphs.more),
+            ]
         return [Row(line, action="fold setup", key=f"setup {n}") for n, line in enumerate(lines)]
     rows = [Row((Span(f"{glyphs.open} setup  ", "dim"),), action="fold setup", key="setup")]
     for line in setup.rstrip("\n").split("\n"):
         rows += [
-            Row(part, action="fold setup") for part in wrap((Span("  " + line, "dim"),), width, "    ")
+            Row(part, action="fold setup")
+            for part in wrap((Span("  " + line, "dim"),), width, "    ")
         ]
     return rows
 

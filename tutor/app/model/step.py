@@ -14,7 +14,7 @@ from tutor.attempt.verdict import Attempt
 if TYPE_CHECKING:
     from tutor.lesson.steps import AnyStep
 
-Standing = Literal["todo", "tried", "done", "skipped", "revised"]
+Standing = Literal["new", "tried", "done", "skipped", "revised"]
 
 NOUNS = {
     "read": "read",
@@ -41,7 +41,7 @@ class Work:
     edited: bool = False
     hints: int = 0
     solution: bool = False
-    standing: Standing = "todo"
+    standing: Standing = "new"
     picked: Picked = field(default_factory=dict)
     blanks: Mapping[str, str] = field(default_factory=dict)
     order: Arrangement | None = None
@@ -63,7 +63,8 @@ def prose_of(step: AnyStep, work: Work, hints: Sequence[str]) -> str:
     for number, hint in enumerate(hints[: work.hints], 1):
         parts.append(f"**Hint {number} of {len(hints)}**  \n{hint.strip()}")
     if work.standing in ("done", "skipped") and step.after.strip():
-        parts.append("---\n\n" + step.after.strip())
+        said = "Skipped." if work.standing == "skipped" else "Done."
+        parts.append(f"**{said}**  \n{step.after.strip()}")
     if work.solution and step.solution:
         solution = f"**A solution**\n\n```python\n{step.solution.rstrip()}\n```"
         others = "".join(f"\n\nor\n\n```python\n{code.rstrip()}\n```" for code in step.also)
@@ -74,7 +75,7 @@ def prose_of(step: AnyStep, work: Work, hints: Sequence[str]) -> str:
 def dots(standings: Sequence[Standing], current: int, glyphs: Glyphs = UNICODE) -> Spans:
     """One sign a step: done, tried, skipped, still to do; the current one stands out."""
     signs = {
-        "todo": glyphs.todo,
+        "new": glyphs.todo,
         "tried": glyphs.half,
         "done": glyphs.done,
         "skipped": glyphs.passed_over,

@@ -96,7 +96,7 @@ def state_version(state: State, tensor: TensorState) -> int:
 def _flags(
     state: State, tensor: TensorState, width: int, target: Target | None, key: str
 ) -> Iterator[Row]:
-    """leaf or the node that made it, requires_grad, and what it is a view of."""
+    """Leaf or the node that made it, requires_grad, and what it is a view of."""
     meta = tensor.meta
     words = ["leaf" if meta.leaf else "not a leaf"]
     words.append("requires grad" if meta.requires_grad else "no grad needed")

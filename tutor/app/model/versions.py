@@ -21,10 +21,14 @@ SHOWN = 40
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A save that sits at a version of a counter."""
+    """What a node saved at one version of a counter: often the same tensor under two names."""
 
     node: NodeState
-    save: Save
+    saves: tuple[Save, ...]
+
+    @property
+    def save(self) -> Save:
+        return self.saves[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +80,12 @@ def _saves(state: State) -> dict[int, list[Held]]:
         visited = latest is not None and node.event.node in latest.arrived
         if node.dead and not visited:
             continue
+        together: dict[tuple[int, int], list[Save]] = {}
         for save in node.saves:
             if save.counter != NONE and save.role not in ("constant", "internal"):
-                table.setdefault(save.counter, []).append(Held(node, save))
+                together.setdefault((save.counter, save.version), []).append(save)
+        for (counter, _), saves in together.items():
+            table.setdefault(counter, []).append(Held(node, tuple(saves)))
     for held in table.values():
         held.sort(key=lambda h: (h.node.moment, h.node.event.node))
     return table
@@ -98,9 +105,7 @@ def _block(
     glyphs: Glyphs,
     main: str,
 ) -> list[Row]:
-    names = list(
-        dict.fromkeys(n for t in state.sharing(counter.counter) for n in all_names(t))
-    )
+    names = list(dict.fromkeys(n for t in state.sharing(counter.counter) for n in all_names(t)))
     labels = [t.meta.label for t in state.sharing(counter.counter) if t.meta.label]
     title = ", ".join((names or labels)[:5]) or "a tensor without a name"
     moves = "move" if counter.version == 1 else "moves"
@@ -163,21 +168,25 @@ def _cell(
     below = tuple(_held(state, item, glyphs, main) for item in held[:4])
     if len(held) > 4:
         below = (*below, (Span(f"{glyphs.more} {len(held) - 4} more saves", "dim"),))
-    target = Target(place.file, place.line, None if moment is None else moment + 1) if place else None
+    target = (
+        Target(place.file, place.line, None if moment is None else moment + 1) if place else None
+    )
     return Cell(tuple(head), below, target)
 
 
 def _held(state: State, item: Held, glyphs: Glyphs, main: str) -> Spans:
-    """ "✗ Mul 7·1": a save, whether it holds, the node that keeps it and its line."""
-    node, save = item.node, item.save
-    kind = state.save_state(node, save)
+    """As in ✗ kept by Mul 7·1: what a node saved, whether it holds, and the node's line."""
+    node = item.node
+    kind = state.save_state(node, item.save)
     name = node.name.rsplit("::", 1)[-1].replace("Backward0", "").replace("Backward1", "")
     place = node.site[-1] if node.site else None
     where = " " + place_text(place, main).removeprefix("line ") if place else ""
     latest = latest_pass(state)
     asked: Spans = ()
-    if latest and latest.stale and latest.stale[:2] == (node.event.node, save.name):
-        asked = (Span(f" {glyphs.from_} backward asked for this", "bad"),)
+    if latest and latest.stale and latest.stale[0] == node.event.node:
+        names = {save.name for save in item.saves}
+        if latest.stale[1] in names:
+            asked = (Span(f" {glyphs.from_} backward asked for this", "bad"),)
     if kind == "freed" and not asked:
         return (Span(f"{glyphs.freed} {name}{where} freed", "dim"),)
     if kind == "packed":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -14,7 +15,7 @@ from textual.widgets import Input
 from tutor.app.keys import COURSE_KEYS, bindings
 from tutor.app.model.course import course_rows, next_lesson
 from tutor.app.model.glyphs import Glyphs
-from tutor.app.services import Services
+from tutor.app.services import Services, standing
 from tutor.app.widgets.bars import Key, KeyLine, Keys, Top, TopLine
 from tutor.app.widgets.rows import Content, RowsView
 
@@ -70,18 +71,19 @@ class CourseScreen(Screen[None]):
 
     def show_lessons(self) -> None:
         """The list anew, with the cursor on the lesson to go on with."""
-        pack, progress, search = self.pack, self.services.progress, self.search
+        pack, search = self.pack, self.search
+        stands = partial(standing, self.services.progress)
         view = self.query_one("#lessons", RowsView)
         view.content = Content(
-            lambda width: course_rows(pack, progress.standing, width, self.glyphs, search), search
+            lambda width: course_rows(pack, stands, width, self.glyphs, search), search
         )
         done = sum(
-            all(progress.standing(lesson, s.id) in ("done", "skipped") for s in lesson.steps)
+            all(stands(lesson, s.id) in ("done", "skipped") for s in lesson.steps)
             for lesson in pack.lessons.values()
         )
         words = f"{done} of {len(pack.lessons)} lessons done"
         self.query_one("#top", TopLine).view = Top(("autograd-tutor", pack.title), words)
-        upcoming = next_lesson(pack, progress.standing)
+        upcoming = next_lesson(pack, stands)
         self.call_after_refresh(view.go_to, f"lesson {upcoming}")
 
     def watch_search(self) -> None:
@@ -95,6 +97,7 @@ class CourseScreen(Screen[None]):
             self.app.open_lesson(rest)  # type: ignore[attr-defined]
 
     def action_pick(self) -> None:
+        """Open the lesson under the cursor."""
         self.query_one("#lessons", RowsView).action_pick()
 
     def action_search(self) -> None:

@@ -25,7 +25,7 @@ from tutor.app.model.setup import setup_rows
 from tutor.app.model.shown import Shown, shown
 from tutor.app.model.step import NOUNS, Work, dots, hints_of, prose_of
 from tutor.app.screens.work import PANES, WorkScreen
-from tutor.app.services import Cancel, Services
+from tutor.app.services import Cancel, Services, note_try, standing
 from tutor.app.widgets.answers import AnswersView, FillForm
 from tutor.app.widgets.bars import Key, Keys, Top, TopLine
 from tutor.app.widgets.prose import ProsePane
@@ -48,19 +48,21 @@ class LessonScreen(WorkScreen):
         Binding("alt+down,J", "move(1)", show=False),
     ]
 
+    lesson: Lesson
+
     def __init__(
         self,
         services: Services,
         glyphs: Glyphs,
-        lesson: Lesson,
+        lesson: Lesson | None = None,
         step: str = "",
         *,
         ascii_borders: bool = False,
     ) -> None:
         super().__init__(services, glyphs, ascii_borders=ascii_borders)
-        self.lesson = lesson
-        known = [s.id for s in lesson.steps]
-        self.index = known.index(step) if step in known else 0
+        self._begin = (lesson, step)
+        self.index = -1
+        """The place of the step in the lesson; -1 until a lesson has begun."""
         self.works: dict[str, Work] = {}
         self._folded = True
 
@@ -70,7 +72,24 @@ class LessonScreen(WorkScreen):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.open_step(self.index)
+        lesson, step = self._begin
+        if lesson is not None:
+            self.begin(lesson, step)
+
+    def begin(self, lesson: Lesson, step: str = "") -> None:
+        """Show a lesson: at a step, else at the first one that is not over."""
+        known = [s.id for s in lesson.steps]
+        if self.index >= 0 and lesson is self.lesson and step in ("", self.step.id):
+            return
+        self.lesson = lesson
+        self.works.clear()
+        if step not in known:
+            stands = (standing(self.services.progress, lesson, s) for s in known)
+            over = ("done", "skipped")
+            step = next(
+                (s for s, at in zip(known, stands, strict=True) if at not in over), known[0]
+            )
+        self.open_step(known.index(step))
 
     # -- the step --------------------------------------------------------------------
 
@@ -87,7 +106,7 @@ class LessonScreen(WorkScreen):
             code = progress.code(self.lesson.id, step.id)
             self.works[step.id] = Work(
                 code=step.starting_code.rstrip("\n") if code is None else code,
-                standing=progress.standing(self.lesson, step.id),
+                standing=standing(progress, self.lesson, step.id),
                 hints=progress.hints(self.lesson.id, step.id),
                 order=shuffled(step) if step.kind == "order" else None,
             )
@@ -100,13 +119,12 @@ class LessonScreen(WorkScreen):
 
     def open_step(self, index: int) -> None:
         """Go to a step, with its code and what its last run showed."""
-        self.keep_pending()
         self.index = index
         step, doing = self.step, self.doing
         self.set_class(step.kind == "read", "-prose")
         self.set_class(step.kind == "choice", "-question")
         self.set_class(step.kind == "order", "-order")
-        self.services.progress.moved(self.lesson.id, step.id)
+        self.services.progress.opened(self.lesson.id, step.id)
         self.editor.read_only = not step.editable
         with self.prevent_changes():
             self.editor.load_text(self._text(doing))
@@ -127,7 +145,8 @@ class LessonScreen(WorkScreen):
         if step.kind == "fill":
             self.query_one(FillForm).ask(step.blanks, doing.blanks)
         self._paint_step()
-        self.set_focus(None)
+        self._paint_tabs()
+        self.call_after_refresh(self._focus, self.query_one(ProsePane))
 
     def prevent_changes(self) -> Any:
         """No message for a text that we put in ourselves."""
@@ -153,13 +172,15 @@ class LessonScreen(WorkScreen):
         standings = [
             self.works[s.id].standing
             if s.id in self.works
-            else self.services.progress.standing(self.lesson, s.id)
+            else standing(self.services.progress, self.lesson, s.id)
             for s in steps
         ]
         kind = NOUNS[self.step.kind]
         words = f"step {self.index + 1} of {len(steps)}: {kind}"
         trail = ("autograd-tutor", self._track_title(), self.lesson.title)
-        view = Top(tuple(part for part in trail if part), words, dots(standings, self.index, self.glyphs))
+        view = Top(
+            tuple(part for part in trail if part), words, dots(standings, self.index, self.glyphs)
+        )
         self.query_one("#top", TopLine).view = view
 
     def _track_title(self) -> str:
@@ -179,16 +200,21 @@ class LessonScreen(WorkScreen):
         verdict = doing.attempt.verdict if doing.attempt and not self.edited else None
         if step.kind == "order" and doing.order is not None:
             order = doing.order
-            view.content = Content(lambda width: order_rows(step, order, width, self.glyphs), step.id)
+            view.content = Content(
+                lambda width: order_rows(step, order, width, self.glyphs), step.id
+            )
         elif asks(step):
             picked = doing.picked
             view.content = Content(
                 lambda width: choice_rows(step, picked, verdict, width, self.glyphs), step.id
             )
         view.set_class(bool(asks(step)) or step.kind == "order", "-some")
+        self.set_class(bool(asks(step)) and verdict is None, "-asking")
         self.query_one(FillForm).set_class(step.kind == "fill", "-some")
 
     def panes(self) -> tuple[str, ...]:
+        if self.index < 0:
+            return PANES
         if self.step.kind == "read":
             return ("lesson",)
         if self.step.kind == "choice":
@@ -205,7 +231,7 @@ class LessonScreen(WorkScreen):
     # -- running ---------------------------------------------------------------------
 
     def code_decides(self) -> bool:
-        return self.step.editable
+        return self.index >= 0 and self.step.editable
 
     def answer(self) -> Answer:
         """What is handed in with the code."""
@@ -234,10 +260,10 @@ class LessonScreen(WorkScreen):
         made = await self.services.try_step(
             lesson, step, code, self.answer(), self._carried(), on_events, cancel
         )
-        self.services.progress.tried(lesson, step.id, made)
-        standing = self.services.progress.standing(lesson, step.id)
+        note_try(self.services.progress, lesson, made)
+        stands = standing(self.services.progress, lesson, step.id)
         before = self.works[step.id]
-        self.works[step.id] = replace(before, attempt=made, code=code, standing=standing)
+        self.works[step.id] = replace(before, attempt=made, code=code, standing=stands)
         return shown(made.trace, made.findings, made.verdict, made.code)
 
     def _carried(self) -> tuple[str, ...]:
@@ -260,7 +286,7 @@ class LessonScreen(WorkScreen):
     def keep(self, code: str) -> None:
         if self.step.editable:
             self.works[self.step.id] = replace(self.doing, code=code)
-            self.services.progress.keep_code(self.lesson.id, self.step.id, code)
+            self.services.progress.edited(self.lesson.id, self.step.id, code)
 
     # -- answers ---------------------------------------------------------------------
 
@@ -326,13 +352,13 @@ class LessonScreen(WorkScreen):
 
     def action_next(self) -> None:
         """The next step; a read step is read now. After the last, the next lesson."""
-        if self.step.kind == "read" and self.doing.standing == "todo":
-            self.services.progress.marked(self.lesson, self.step.id, "done")
+        if self.step.kind == "read" and self.doing.standing != "done":
+            lesson = self.lesson
+            self.services.progress.tried(lesson.id, self.step.id, lesson.revision, "passed")
             self.change(standing="done")
         if self.index + 1 < len(self.lesson.steps):
             self.open_step(self.index + 1)
             return
-        self.keep_pending()
         following = self.services.pack().after(self.lesson.id)
         if following is None:
             self.notify("That was the last lesson. b shows them all.")
@@ -356,7 +382,8 @@ class LessonScreen(WorkScreen):
             self.notify("That were all hints. s shows a solution.")
         else:
             self.change(hints=self.doing.hints + 1)
-            self.services.progress.hinted(self.lesson.id, self.step.id, self.doing.hints)
+            number = str(self.doing.hints)
+            self.services.progress.helped(self.lesson.id, self.step.id, number)
         self.pane = "lesson"
 
     def action_solution(self) -> None:
@@ -365,12 +392,15 @@ class LessonScreen(WorkScreen):
             self.notify("This step has no solution to show.")
             return
         self.change(solution=not self.doing.solution)
+        if self.doing.solution:
+            self.services.progress.helped(self.lesson.id, self.step.id, "solution")
         self.pane = "lesson"
 
     def action_skip(self) -> None:
         """Enter the solution, mark the step skipped, go on."""
-        if self.doing.standing not in ("done",):
-            self.services.progress.marked(self.lesson, self.step.id, "skipped")
+        if self.doing.standing != "done":
+            lesson = self.lesson
+            self.services.progress.skipped(lesson.id, self.step.id, lesson.revision)
             self.change(standing="skipped")
         if self.step.solution and self.step.editable:
             self.editor.replace_all(self.step.solution.rstrip("\n"))
@@ -398,24 +428,20 @@ class LessonScreen(WorkScreen):
 
     def action_free(self) -> None:
         """This code in the playground."""
-        self.keep_pending()
         code = self.editor.text
         setup = self.lesson.setup
         self.app.open_playground(f"{setup.rstrip()}\n\n{code}" if setup else code)  # type: ignore[attr-defined]
 
     def action_course(self) -> None:
         """All lessons."""
-        self.keep_pending()
         self.app.open_course()  # type: ignore[attr-defined]
 
     def open_lesson(self, lesson_id: str) -> None:
         self.app.open_lesson(lesson_id)  # type: ignore[attr-defined]
 
-    def on_unmount(self) -> None:
-        self.keep_pending()
-        super().on_unmount()
-
     def keys_now(self) -> Keys:
+        if self.index < 0:
+            return Keys((Key("q", "quit", "app.quit"),))
         if self.editor.has_focus:
             inside = (
                 Key("F5", "stop" if self.running else "run", "run"),
@@ -429,15 +455,22 @@ class LessonScreen(WorkScreen):
         ahead = Key("n", "next", "next")
         keys: list[Key] = []
         if self.step.kind == "read":
-            keys = [ahead, Key("p", "back", "previous")]
+            keys = [ahead, *((Key("p", "back", "previous"),) if self.index else ())]
         else:
             keys = [*((ahead,) if done else ()), *self.shared_keys()]
             if self.step.editable:
                 keys.append(Key("i", "edit", "edit"))
             if not done:
                 keys += [Key("h", "hint", "hint"), ahead]
-            keys += [Key("g t v o e", "panes", "show('graph')"), Key("[ ]", "time", "time('line',False)")]
-        keys += [Key("b", "lessons", "course"), Key("?", "help", "help"), Key("q", "quit", "app.quit")]
+            keys += [
+                Key("g t v o e", "panes", "show('graph')"),
+                Key("[ ]", "time", "time('line',False)"),
+            ]
+        keys += [
+            Key("b", "lessons", "course"),
+            Key("?", "help", "help"),
+            Key("q", "quit", "app.quit"),
+        ]
         return Keys(tuple(keys))
 
 

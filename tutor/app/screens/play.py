@@ -10,10 +10,10 @@ from textual.binding import Binding, BindingType
 from tutor.app.keys import WORK_KEYS, bindings
 from tutor.app.model.glyphs import Glyphs
 from tutor.app.model.shown import MAIN, Shown, shown
+from tutor.app.panes import VIEWS
 from tutor.app.screens.work import WorkScreen
 from tutor.app.services import Cancel, Services
 from tutor.app.widgets.bars import Key, Keys, Top, TopLine
-from tutor.app.panes import VIEWS
 
 WATCH = 1.0
 """Seconds between two looks at the file on disk."""
@@ -105,7 +105,9 @@ class PlayScreen(WorkScreen):
             return
         if self.editor.text != self._saved:
             self._stamp = stamp
-            self.notify("The file changed on disk, and so did the code here: w writes yours over it.")
+            self.notify(
+                "The file changed on disk, and so did the code here: w writes yours over it."
+            )
             return
         self._read()
         self.notify(f"{self.file.name} was read again.")
@@ -127,7 +129,7 @@ class PlayScreen(WorkScreen):
 
     def keep(self, code: str) -> None:
         if self.file is None:
-            self.services.progress.keep_code("playground", "code", code)
+            self.services.progress.edited("playground", "code", code)
         self._paint_top()
 
     # -- running ---------------------------------------------------------------------
@@ -141,15 +143,10 @@ class PlayScreen(WorkScreen):
         self.editor.replace_all(self._saved if self.file else self._start)
 
     def action_course(self) -> None:
-        self.keep_pending()
         self.app.open_course()  # type: ignore[attr-defined]
 
     def open_lesson(self, lesson_id: str) -> None:
         self.app.open_lesson(lesson_id)  # type: ignore[attr-defined]
-
-    def on_unmount(self) -> None:
-        self.keep_pending()
-        super().on_unmount()
 
     def keys_now(self) -> Keys:
         if self.editor.has_focus:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, cast
+from functools import partial
+from typing import Any
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -33,14 +34,12 @@ REPAINT = 0.1
 """Seconds between two looks at a run that goes on."""
 LIVE_PAUSE = 0.6
 """Seconds without a key after which live code runs."""
-KEEP_PAUSE = 0.5
-"""Seconds after an edit at which it is written down."""
 
 
 class WorkScreen(Screen[None]):
     """Code, what happened in its run, and time; subclasses say what is run and kept."""
 
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 (textual declares it without ClassVar)
         (0, "-narrow"),
         (100, "-medium"),
         (160, "-wide"),
@@ -63,9 +62,10 @@ class WorkScreen(Screen[None]):
         self._ascii = ascii_borders
         self._cancel: Cancel | None = None
         self._graph_limit = LIMIT
-        self._keep_timer: Timer | None = None
         self._live_timer: Timer | None = None
         self._repaint: Timer | None = None
+        self.composed = False
+        """Whether the widgets are there to be handed something."""
 
     # -- what subclasses say ---------------------------------------------------------
 
@@ -78,7 +78,7 @@ class WorkScreen(Screen[None]):
         raise NotImplementedError
 
     def ready_to_run(self) -> str:
-        """"" if the code may be run, else what to do first."""
+        """What to do before the code may be run ("" for nothing)."""
         return ""
 
     def keys_now(self) -> Keys:
@@ -99,7 +99,7 @@ class WorkScreen(Screen[None]):
             yield prose
             with Vertical(id="code-frame", classes="frame") as frame:
                 frame.border_title = "Code"
-                yield RowsView(id="setup")
+                yield AnswersView(id="setup")
                 yield CodeEditor(id="code")
                 yield from self.compose_answers()
                 yield AnswersView(id="sentence")
@@ -141,6 +141,7 @@ class WorkScreen(Screen[None]):
         return self.query_one(f"#{pane}")
 
     def on_mount(self) -> None:
+        self.composed = True
         self.set_class(self._ascii, "-ascii")
         self._paint()
         self._paint_tabs()
@@ -149,33 +150,33 @@ class WorkScreen(Screen[None]):
     # -- showing ---------------------------------------------------------------------
 
     def watch_shown(self) -> None:
-        if self.is_mounted:
+        if self.composed:
             self._paint()
 
     def watch_view(self, view: str) -> None:
-        if self.is_mounted:
+        if self.composed:
             for name in VIEWS:
                 self.query_one(f"#{name}").set_class(name == view, "-active")
             self._paint_tabs()
 
     def watch_pane(self) -> None:
-        if self.is_mounted:
+        if self.composed:
             self._paint_tabs()
 
     def watch_running(self) -> None:
-        if self.is_mounted:
+        if self.composed:
             self._paint_title()
             self._paint_keys()
 
     def watch_edited(self) -> None:
-        if self.is_mounted:
+        if self.composed:
             self._paint_title()
             self._paint_marks()
             self._paint_sentence()
             self._paint_keys()
 
     def watch_live(self) -> None:
-        if self.is_mounted:
+        if self.composed:
             self._paint_title()
 
     def _paint(self) -> None:
@@ -211,12 +212,12 @@ class WorkScreen(Screen[None]):
         text, role = sentence(shown.trace, shown.findings, shown.verdict, self.words)
         if shown.live or self.edited:
             text = ""
-        sign = {"good": self.glyphs.ok, "bad": self.glyphs.bad, "warn": self.glyphs.bad}.get(role, "")
+        sign = {"good": self.glyphs.ok, "bad": self.glyphs.bad, "warn": self.glyphs.bad}.get(
+            role, ""
+        )
         why = "  e: why" if role in ("bad", "warn") else ""
         spans: Spans = (Span(f"{sign} ", role), Span(text), Span(why, "link"))
-        view.content = Content(
-            lambda width: [Row(line, action="why") for line in wrap(spans, width, "  ")] if text else []
-        )
+        view.content = Content(partial(_sentence_rows, spans if text else ()))
         view.set_class(bool(text), "-some")
 
     def _paint_title(self) -> None:
@@ -310,11 +311,9 @@ class WorkScreen(Screen[None]):
                 frame.remove_class("-zoom")
             return
         focused = self.focused
-        frame = next(
-            (w for w in (focused.ancestors_with_self if focused else ()) if w.has_class("frame")),
-            self.frame_of(self.pane),
-        )
-        self._zoom(cast(Widget, frame))
+        around = focused.ancestors_with_self if focused else ()
+        frames = (w for w in around if isinstance(w, Widget) and w.has_class("frame"))
+        self._zoom(next(frames, self.frame_of(self.pane)))
 
     def _zoom(self, chosen: Widget) -> None:
         self.add_class("-zoomed")
@@ -345,7 +344,7 @@ class WorkScreen(Screen[None]):
         except Exception as error:
             self.running = False
             self.notify(
-                f"The run could not be made: {error}. Run again; `autograd-tutor doctor` says more.",
+                f"The run could not be made: {error}. `autograd-tutor doctor` may say why.",
                 severity="error",
                 timeout=10,
             )
@@ -382,23 +381,11 @@ class WorkScreen(Screen[None]):
         if not self.code_decides():
             return
         self.edited = self.shown.trace is not None and self.editor.text != self.shown.code
-        if self._keep_timer is None:
-            self._keep_timer = self.set_timer(KEEP_PAUSE, self._keep_now)
+        self.keep(self.editor.text)
         if self.live:
             if self._live_timer is not None:
                 self._live_timer.stop()
             self._live_timer = self.set_timer(LIVE_PAUSE, self._run_live)
-
-    def _keep_now(self) -> None:
-        if self._keep_timer is not None:
-            self._keep_timer.stop()
-            self._keep_timer = None
-        self.keep(self.editor.text)
-
-    def keep_pending(self) -> None:
-        """Write down now what a timer was to write."""
-        if self._keep_timer is not None:
-            self._keep_now()
 
     def _run_live(self) -> None:
         self._live_timer = None
@@ -526,3 +513,8 @@ class WorkScreen(Screen[None]):
         if cause(self.shown) is not None:
             keys.append(Key("c", "cause", "cause"))
         return tuple(keys)
+
+
+def _sentence_rows(spans: Spans, width: int) -> list[Row]:
+    """The line under the editor; Enter or a click on it opens the explanation."""
+    return [Row(line, action="why") for line in wrap(spans, width, "  ") if line]

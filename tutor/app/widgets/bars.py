@@ -278,5 +278,3 @@ class KeyLine(Bar):
             if at <= event.x < at + cell_len(key.label) + 1 + cell_len(key.words):
                 self.post_message(self.Pressed(key.action))
                 return
-
-

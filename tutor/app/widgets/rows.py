@@ -9,6 +9,7 @@ from typing import ClassVar
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
+from textual.actions import SkipAction
 from textual.binding import Binding, BindingType
 from textual.geometry import Region, Size
 from textual.message import Message
@@ -48,12 +49,6 @@ class RowsView(ScrollView, can_focus=True):
     RowsView {
         scrollbar-size-vertical: 1;
         scrollbar-gutter: stable;
-        scrollbar-background: $background;
-        scrollbar-background-hover: $background;
-        scrollbar-background-active: $background;
-        scrollbar-color: $border-blurred;
-        scrollbar-color-hover: $border;
-        scrollbar-color-active: $border;
         overflow-x: hidden;
         & > .rows--dim { color: $foreground 65%; }
         & > .rows--strong { text-style: bold; }
@@ -100,6 +95,7 @@ class RowsView(ScrollView, can_focus=True):
         super().__init__(id=id, classes=classes)
         self.rows: Sequence[Row] = ()
         self.cursor = 0
+        self._any_live = False
         self._built_for: tuple[Content, int] | None = None
         self._styles: dict[str, Style] = {}
 
@@ -119,11 +115,11 @@ class RowsView(ScrollView, can_focus=True):
         if width <= 0 or not self.is_attached:
             return
         wanted = (self.content, width)
-        if self._built_for is not None and self._built_for[0] is self.content:
-            if self._built_for[1] == width:
-                return
+        if self._built_for == wanted:
+            return
         key = self.rows[self.cursor].key if keep and self.cursor < len(self.rows) else ""
         self.rows = tuple(self.content.build(width))
+        self._any_live = any(row.live for row in self.rows)
         self._built_for = wanted
         self.virtual_size = Size(width, len(self.rows))
         if not keep:
@@ -171,6 +167,9 @@ class RowsView(ScrollView, can_focus=True):
     def _move(self, index: int) -> None:
         if not self.rows:
             return
+        if not self._any_live:
+            self.scroll_to(y=self.scroll_y + index - self.cursor, animate=False)
+            return
         self.cursor = max(0, min(index, len(self.rows) - 1))
         self.scroll_to_region(
             Region(0, self.cursor, 1, 1), animate=False, immediate=True, force=True
@@ -178,8 +177,10 @@ class RowsView(ScrollView, can_focus=True):
         self.refresh()
 
     def action_pick(self) -> None:
-        if self.cursor < len(self.rows) and self.rows[self.cursor].live:
-            self.post_message(self.Picked(self, self.rows[self.cursor]))
+        """Follow the row; where it leads nowhere, Enter means what it means outside."""
+        if self.cursor >= len(self.rows) or not self.rows[self.cursor].live:
+            raise SkipAction
+        self.post_message(self.Picked(self, self.rows[self.cursor]))
 
     def on_click(self, event: events.Click) -> None:
         offset = event.get_content_offset(self)
@@ -189,7 +190,8 @@ class RowsView(ScrollView, can_focus=True):
         if 0 <= index < len(self.rows):
             self.cursor = index
             self.refresh()
-            self.action_pick()
+            if self.rows[index].live:
+                self.post_message(self.Picked(self, self.rows[index]))
 
     # -- painting --------------------------------------------------------------------
 
@@ -220,7 +222,7 @@ class RowsView(ScrollView, can_focus=True):
             for span in self.rows[index].spans
         ]
         strip = Strip(segments).adjust_cell_length(width, base)
-        if index == self.cursor and self.has_focus:
+        if index == self.cursor and self.has_focus and self._any_live:
             cursor = self._style("cursor")
             lit = [Segment(text, (style or base) + cursor) for text, style, _ in strip]
             strip = Strip(lit, width)
