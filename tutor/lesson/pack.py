@@ -42,6 +42,17 @@ class Pack:
             known = next((x for x in self.lessons.values() if lesson_id in x.was), None)
         return known
 
+    def renames(self) -> dict[tuple[str, str], tuple[str, str]]:
+        """Earlier (lesson, step) ids to the present ones."""
+        table = {}
+        for lesson in self.lessons.values():
+            for step in lesson.steps:
+                for lesson_id in (lesson.id, *lesson.was):
+                    for step_id in (step.id, *step.was):
+                        if (lesson_id, step_id) != (lesson.id, step.id):
+                            table[lesson_id, step_id] = (lesson.id, step.id)
+        return table
+
     def after(self, lesson_id: str) -> Lesson | None:
         """The lesson that follows."""
         ids = list(self.lessons)

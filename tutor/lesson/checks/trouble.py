@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from textwrap import shorten
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, model_validator
@@ -118,7 +119,7 @@ def line_of(raised: Raised, file: str) -> int | None:
 def told_of(raised: Raised, file: str) -> str:
     """An error in one line: its type, the first line of its message, its place."""
     first = raised.message.strip().splitlines()[0] if raised.message.strip() else ""
-    first = first if len(first) <= 160 else first[:157] + "…"
+    first = shorten(first, 90, placeholder=" …")
     line = line_of(raised, file)
     where = "" if line is None else f" (line {line})"
     return f"{raised.kind}: {first}{where}" if first else f"{raised.kind}{where}"
