@@ -264,3 +264,34 @@ def test_a_saved_local_outlives_its_function(run: Run) -> None:
     assert not node.dead
     kept = {s.name: s.value.flat for s in node.saves if s.value is not None}
     assert kept == {"self": (2.0,), "other": (5.0,)}
+
+
+LONG = """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+net = nn.Linear(2, 1)
+opt = torch.optim.Adam(net.parameters())
+x = torch.randn(4, 2)
+for i in range(200):
+    opt.zero_grad()
+    loss = net(x).pow(2).mean()
+    loss.backward()
+    opt.step()
+loss = net(x.requires_grad_()).pow(2).mean()
+opt.step()
+loss.backward()
+"""
+
+
+def test_a_cause_at_the_end_of_a_long_run_is_still_there(run: Run) -> None:
+    trace = run(LONG)
+    assert trace.raised is not None
+    last = trace.passes[-1]
+    assert last.stale is not None
+    node, save, found, expected = last.stale
+    assert found == expected + 1
+    kept = next(s for s in trace.last.nodes[node].saves if s.name == save)
+    guilty = [w for w in trace.last.counters[kept.counter].writes if w.before == expected]
+    assert [w.site[-1].line for w in guilty] == [13]
+    assert trace.last.tensors[guilty[0].uid].meta.label == "net.weight"

@@ -90,6 +90,8 @@ class Graph:
         self.deaths: list[int] = []
         self.prints: dict[int, list[tuple[str, str | None, int]]] = {}
         """node -> (save, fingerprint, version) of saves whose memory is checked at backward."""
+        self.relied_on: set[int] = set()
+        """Counters of tensors that some node has saved."""
         self.context = Context(NONE)
         self.eager = True
         """Whether values of saves are sent with them: not once a run has been long."""
@@ -261,6 +263,8 @@ class Graph:
         elif context.inplace and role in ("input", "alias"):
             # The op moved the counter after it had saved: what it kept is older.
             version = context.before.get(record.counter, version)
+        if record is not None:
+            self.relied_on.add(record.counter)
         return Save(
             name,
             record.uid if record is not None else NONE,

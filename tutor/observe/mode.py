@@ -80,6 +80,9 @@ class Watch(TorchFunctionMode):
         self, info: Info, caller: Any, call: Any, func: Any, args: Any, kwargs: Any, tracer: Any
     ) -> Any:
         """Call a function, and tell what it did."""
+        quiet = not (self.eager or info.python or _grad_enabled())
+        if quiet and self.stack.user_file(caller.f_code) is None:
+            return self._quiet(info, caller, call, func, args, kwargs)
         try:
             inputs, before = self._look(info, args, kwargs)
         except Exception:
@@ -96,6 +99,47 @@ class Watch(TorchFunctionMode):
         sys.settrace(None)
         try:
             self._tell(info, caller, args, kwargs, inputs, before, result)
+        except Exception:
+            self.failed()
+        return result
+
+    def _quiet(self, info: Info, caller: Any, call: Any, func: Any, args: Any, kwargs: Any) -> Any:
+        """Call a function for library code with grad mode off, in a run that has been long.
+
+        An optimizer's temporaries and statistics can cause nothing: only a write into a tensor
+        that requires grad, or whose counter some node has relied on, is told.
+        """
+        targets: list[tuple[torch.Tensor, Record, int]] = []
+        if info.writes or "out" in kwargs:
+            for tensor in _tensors((*args, *kwargs.values())):
+                record = self.tensors.peek(tensor)
+                if record is not None:
+                    targets.append((tensor, record, version_of(tensor)))
+        try:
+            result = call(func, args, kwargs)
+        except BaseException as error:
+            self._raised(info, caller, args, kwargs, [t for t, _, _ in targets], error)
+            raise
+        try:
+            moved: list[tuple[torch.Tensor, Record, int]] = []
+            for tensor, record, before in targets:
+                version = version_of(tensor)
+                if info.hidden or version == before:
+                    continue
+                if tensor.requires_grad or record.counter in self.graph.relied_on:
+                    moved.append((tensor, record, before))
+                else:
+                    self.tensors.versions[record.counter] = version
+            if moved or info.hidden:
+                number = self.ops
+                self.ops += 1
+                uids = tuple([record.uid for _, record, _ in targets])
+                self.log.add(ev.Op(number, info.name, uids, (), "", self._via(caller)))
+                for tensor, record, before in moved:
+                    if self.tensors.versions.get(record.counter) != version_of(tensor):
+                        self.tensors.wrote(tensor, record, before, number)
+                if info.hidden:
+                    self._hidden_writes(info, args, kwargs, number)
         except Exception:
             self.failed()
         return result
@@ -311,7 +355,9 @@ class Watch(TorchFunctionMode):
         result: Any
         if special == "gradget":
             result = call(func, args, kwargs)
-            self._guard(self._grad_read, args[0], result, caller)
+            if self.stack.user_file(caller.f_code) is None:
+                return result  # optimizers and modules look at .grad all the time
+            self._guard(self._grad_read, args[0], result)
             return result
         if special in ("gradset", "graddelete"):
             self._guard(self._look, info, args, kwargs)
@@ -328,6 +374,10 @@ class Watch(TorchFunctionMode):
             if name.startswith("Optimizer."):
                 self._guard(self._optimizer, name.split("#")[0], caller)
             return call(func, args, kwargs)
+        if special == "mode" and not self.eager:
+            result = call(func, args, kwargs)
+            self._guard(self._check_modes)
+            return result
         tracer = sys.gettrace()
         result = self._observed(info, caller, call, func, args, kwargs, tracer)
         if special == "retain":
@@ -354,9 +404,7 @@ class Watch(TorchFunctionMode):
         self.tensors.tell(tensor, record)
         self.tensors.contents(tensor, record)
 
-    def _grad_read(self, tensor: torch.Tensor, grad: Any, caller: Any) -> None:
-        if self.stack.user_file(caller.f_code) is None:
-            return  # optimizers and modules look at .grad all the time
+    def _grad_read(self, tensor: torch.Tensor, grad: Any) -> None:
         record = self.tensors.record(tensor)
         held = NONE
         if isinstance(grad, _Tensor):

@@ -123,7 +123,7 @@ class Stack:
         self.bind_value: Callable[[Any], int] = lambda value: NONE
         self.on_module: Callable[[str, Any], None] = lambda name, value: None
         self._folder = folder
-        self._codes: dict[int, tuple[types.CodeType, FileInfo | None]] = {}
+        self._codes: dict[int, _Code] = {}
         self._returns: dict[types.CodeType, Callable[[types.FrameType, Any], None]] = {}
         self._local = threading.local()
         self._local.frames = []
@@ -158,12 +158,17 @@ class Stack:
 
     def user_file(self, code: types.CodeType) -> FileInfo | None:
         """The user file that this code belongs to, None for everybody else's."""
+        return self._known(code).file
+
+    def _known(self, code: types.CodeType) -> _Code:
         known = self._codes.get(id(code))
-        if known is not None and known[0] is code:
-            return known[1]
-        info = None if code in trampoline_codes else self._classify(code.co_filename)
-        self._codes[id(code)] = (code, info)
-        return info
+        if known is not None and known.code is code:
+            return known
+        ours = code in trampoline_codes or code.co_filename.startswith(OURS)
+        file = None if ours else self._classify(code.co_filename)
+        # By identity from here on: hashing a code object walks all of it.
+        known = self._codes[id(code)] = _Code(code, file, ours, self._returns.get(code))
+        return known
 
     def _classify(self, file: str) -> FileInfo | None:
         known = self.files.get(file)
@@ -188,23 +193,29 @@ class Stack:
 
     def via(self, frame: types.FrameType | None) -> int:
         """The path of library frames from the nearest user frame to this one, interned."""
-        codes: list[types.CodeType] = []
-        while frame is not None and self.user_file(frame.f_code) is None:
+        path: list[int] = []
+        codes = self._codes
+        while frame is not None and len(path) < 40:
             code = frame.f_code
-            if not code.co_filename.startswith(OURS) and code not in trampoline_codes:
-                codes.append(code)
-            frame = frame.f_back
-            if len(codes) > 40:
+            known = codes.get(id(code))
+            if known is None or known.code is not code:
+                known = self._known(code)
+            if known.file is not None:
                 break
-        if not codes:
+            if not known.ours:
+                path.append(id(code))
+            frame = frame.f_back
+        if not path:
             return NONE
-        key = tuple(map(id, codes))
+        key = tuple(path)
         number = self._vias.get(key)
         if number is None:
             number = self._vias[key] = len(self._vias)
-            self._kept.extend(codes)  # ids stay those of these codes
-            path = tuple((_tail(c.co_filename), c.co_qualname) for c in reversed(codes))
-            self.log.add(ev.Via(number, path))
+            through = [codes[one].code for one in reversed(path)]
+            self._kept.extend(through)  # ids stay those of these codes
+            self.log.add(
+                ev.Via(number, tuple((_tail(c.co_filename), c.co_qualname) for c in through))
+            )
         return number
 
     # -- tracing ---------------------------------------------------------------------
@@ -229,12 +240,11 @@ class Stack:
         """The global trace function: called when any Python function is entered."""
         code = frame.f_code
         known = self._codes.get(id(code))
-        info = known[1] if known is not None and known[0] is code else self.user_file(code)
+        if known is None or known.code is not code:
+            known = self._known(code)
+        info = known.file
         if info is None:
-            handler = self._returns.get(code)
-            if handler is not None:
-                return _Return(handler)
-            return None
+            return None if known.handler is None else _Return(known.handler)
         resumed = frame.f_trace
         record = getattr(resumed, "__self__", None) if resumed is not None else None
         if isinstance(record, Frame) and record.suspended:
@@ -380,6 +390,24 @@ class Stack:
         for other in [n for n in bound if n.startswith(stem)]:
             del bound[other]
             self.log.add(ev.Bind(record.id, other, NONE))
+
+
+class _Code:
+    """What is known of one code object: whose it is, and what is to be done at its return."""
+
+    __slots__ = ("code", "file", "handler", "ours")
+
+    def __init__(
+        self,
+        code: types.CodeType,
+        file: FileInfo | None,
+        ours: bool,
+        handler: Callable[[types.FrameType, Any], None] | None,
+    ) -> None:
+        self.code = code
+        self.file = file
+        self.ours = ours
+        self.handler = handler
 
 
 class _Return:

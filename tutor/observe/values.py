@@ -16,10 +16,10 @@ T = TypeVar("T")
 WHOLE = 64
 """Elements up to which a value is recorded whole (design: "values")."""
 
-SHARE = 0.03
+SHARE = 0.02
 """Part of the running time that looking into large tensors may cost."""
 
-ALLOWANCE = 0.03
+ALLOWANCE = 0.02
 """Seconds of that time granted at the start."""
 
 
