@@ -150,7 +150,7 @@ WORK_KEYS: tuple[KeySpec, ...] = (
         "e",
         "e",
         "show('explanation')",
-        "What happened",
+        "Explanation",
         "What happened, why, where, and what to change.",
         "Panes",
     ),

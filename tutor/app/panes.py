@@ -25,7 +25,7 @@ TITLES: Mapping[str, str] = {
     "tensors": "Tensors",
     "versions": "Versions",
     "output": "Output",
-    "explanation": "Why",
+    "explanation": "Explanation",
 }
 
 

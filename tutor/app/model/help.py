@@ -60,7 +60,7 @@ ABOUT: Mapping[str, tuple[str, str]] = {
         "links into your code.",
     ),
     "explanation": (
-        "What happened",
+        "The explanation",
         "First what the step says to your code: each check that does not hold, with what was "
         "wanted and what was found. Then what went wrong, why, and where: up and down choose a "
         "line, Enter goes to that place in the code. `a` makes the proposed change and runs; "

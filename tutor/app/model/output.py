@@ -73,11 +73,19 @@ def traceback_rows(text: str, width: int, main: str) -> list[Row]:
     rows: list[Row] = []
     lines = text.rstrip("\n").split("\n")
     for number, raw in enumerate(lines):
-        line = visible(raw)
+        line = _shortened(visible(raw))
         target = _traceback_target(line, main)
         role: Role = "bad" if number == len(lines) - 1 else ("link" if target else "dim")
         rows += [Row(part, target) for part in wrap((Span(line, role),), width, "    ")]
     return rows
+
+
+def _shortened(line: str) -> str:
+    """A traceback's line with the path of an installed library begun at the library's name."""
+    head, mark, tail = line.partition("/site-packages/")
+    if mark and head.lstrip().startswith('File "'):
+        return f'{line[: len(line) - len(line.lstrip())]}File "{tail}'
+    return line
 
 
 def _traceback_target(line: str, main: str) -> Target | None:

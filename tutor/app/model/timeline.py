@@ -82,47 +82,75 @@ class Timeline:
         return self.stops[index].moment
 
 
+@dataclass(slots=True)
+class _Walk:
+    """The stops found so far on one way through the events."""
+
+    stops: list[Stop] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+    ops: list[int] = field(default_factory=list)
+    steps: list[int] = field(default_factory=list)
+    gaps: list[int] = field(default_factory=list)
+    first: dict[tuple[str, int], int] = field(default_factory=dict)
+    files: dict[int, str] = field(default_factory=dict)
+    quiet: set[int] = field(default_factory=set)
+    """Frames of the setup: what happens there is no stop."""
+    open_op: int = -1
+    open_step: int = -1
+
+    def stop(self, moment: int, kind: Kind, moments: list[int], event: int) -> None:
+        moments.append(moment)
+        self.stops.append(Stop(moment, kind, len(moments), event))
+
+
 def timeline(trace: Trace) -> Timeline:
-    """Every line, call and step of a backward pass of a run."""
-    events = trace.events
-    stops: list[Stop] = []
-    lines: list[int] = []
-    ops: list[int] = []
-    steps: list[int] = []
-    gaps: list[int] = []
-    files: dict[int, str] = {}
-    first: dict[tuple[str, int], int] = {}
-    open_op = open_step = -1
-    for index, event in enumerate(events):
+    """Every line, call and step of a backward pass of the learner's code."""
+    walk = _Walk()
+    setup = {event.file for _, event in trace.of_kind(ev.Text) if event.role == "setup"}
+    stack: list[int] = []
+    for index, event in enumerate(trace.events):
         kind = type(event)
-        if open_op >= 0 and kind not in _CONSEQUENCES:
-            ops.append(index)
-            stops.append(Stop(index, "op", len(ops), open_op))
-            open_op = -1
-        if open_step >= 0 and kind in (ev.Visit, ev.BackwardEnd):
-            steps.append(index)
-            stops.append(Stop(index, "pass", len(steps), open_step))
-            open_step = -1
+        if walk.open_op >= 0 and kind not in _CONSEQUENCES:
+            walk.stop(index, "op", walk.ops, walk.open_op)
+            walk.open_op = -1
+        if walk.open_step >= 0 and kind in (ev.Visit, ev.BackwardEnd):
+            walk.stop(index, "pass", walk.steps, walk.open_step)
+            walk.open_step = -1
         if isinstance(event, ev.Enter):
-            files[event.frame] = event.file
+            stack.append(event.frame)
+            walk.files[event.frame] = event.file
+            if event.file in setup and event.function == "<module>":
+                walk.quiet.add(event.frame)
+        elif isinstance(event, ev.Leave):
+            if event.frame in stack:
+                del stack[stack.index(event.frame) :]
         elif isinstance(event, ev.Line):
-            lines.append(index + 1)
-            first.setdefault((files.get(event.frame, ""), event.line), index + 1)
-            stops.append(Stop(index + 1, "line", len(lines), index))
+            file = walk.files.get(event.frame, "")
+            walk.first.setdefault((file, event.line), index + 1)
+            if not walk.quiet.intersection(stack[:1]):
+                walk.stop(index + 1, "line", walk.lines, index)
         elif kind is ev.Op:
-            open_op = index
+            if not walk.quiet.intersection(stack[:1]):
+                walk.open_op = index
         elif kind is ev.Visit:
-            open_step = index
+            walk.open_step = index
         elif kind is ev.Skipped:
-            gaps.append(index + 1)
-    end = len(events)
-    if open_op >= 0:
-        ops.append(end)
-        stops.append(Stop(end, "op", len(ops), open_op))
+            walk.gaps.append(index + 1)
+    end = len(trace)
+    if walk.open_op >= 0:
+        walk.stop(end, "op", walk.ops, walk.open_op)
+    stops = sorted(walk.stops, key=lambda s: s.moment)
     if not stops or stops[-1].moment < end:
         stops.append(Stop(end, "end", 1, end - 1))
-    stops.sort(key=lambda s: s.moment)
-    return Timeline(tuple(stops), tuple(lines), tuple(ops), tuple(steps), end, tuple(gaps), first)
+    return Timeline(
+        tuple(stops),
+        tuple(walk.lines),
+        tuple(walk.ops),
+        tuple(walk.steps),
+        end,
+        tuple(walk.gaps),
+        walk.first,
+    )
 
 
 def moment_words(trace: Trace, line: Timeline, moment: int) -> str:

@@ -196,7 +196,7 @@ class LessonScreen(WorkScreen):
 
     def _paint_answers(self) -> None:
         step, doing = self.step, self.doing
-        view = self.query_one(AnswersView)
+        view = self.query_one("#answers", AnswersView)
         verdict = doing.attempt.verdict if doing.attempt and not self.edited else None
         if step.kind == "order" and doing.order is not None:
             order = doing.order
@@ -223,7 +223,7 @@ class LessonScreen(WorkScreen):
 
     def widget_of(self, pane: str) -> Widget:
         if pane == "code" and (asks(self.step) or self.step.kind == "order"):
-            return self.query_one(AnswersView)
+            return self.query_one("#answers", AnswersView)
         if pane == "code" and self.step.kind == "fill":
             return self.query_one(FillForm).first
         return super().widget_of(pane)
@@ -297,7 +297,7 @@ class LessonScreen(WorkScreen):
             return
         self.change(picked=pick(self.step, self.doing.picked, *found))
         self.pane = "code"
-        view = self.query_one(AnswersView)
+        view = self.query_one("#answers", AnswersView)
         self.call_after_refresh(self._focus, view)
         view.go_to("commit")
 
@@ -325,7 +325,7 @@ class LessonScreen(WorkScreen):
     def action_move(self, by: int) -> None:
         """Move a line of an order step."""
         order = self.doing.order
-        view = self.query_one(AnswersView)
+        view = self.query_one("#answers", AnswersView)
         if order is None or view.cursor >= len(view.rows):
             return
         verb, _, rest = view.rows[view.cursor].action.partition(" ")

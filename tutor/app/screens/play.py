@@ -47,7 +47,7 @@ class PlayScreen(WorkScreen):
         ascii_borders: bool = False,
     ) -> None:
         super().__init__(services, glyphs, ascii_borders=ascii_borders)
-        self._start = code or EXAMPLE
+        self._start = code or EXAMPLE.rstrip("\n")
         self.file = file
         self._stamp: int | None = None
         self._saved = ""

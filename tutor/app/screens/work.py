@@ -109,7 +109,7 @@ class WorkScreen(Screen[None]):
                 for name in VIEWS:
                     yield RowsView(id=name, classes="-active" if name == self.view else "")
             explanation = RowsView(id="explanation", classes="frame")
-            explanation.border_title = "What happened"
+            explanation.border_title = "Explanation"
             yield explanation
         yield TimeBar(self.glyphs, id="time")
         yield KeyLine(id="keys")
