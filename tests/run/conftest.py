@@ -20,6 +20,19 @@ QUICK = Limits(
 )
 
 
+@pytest.fixture(scope="session", autouse=True)
+def compiled_once(tmp_path_factory):
+    """Where no bytecode may be written beside the sources, each process would compile them.
+
+    Output is buffered as it is by default, so that a line comes in one piece.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+        patch.delenv("PYTHONUNBUFFERED", raising=False)
+        patch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path_factory.mktemp("bytecode")))
+        yield
+
+
 @pytest.fixture(scope="session", params=["fork", "spare"])
 def shared_runner(request):
     with Runner(backend=request.param, observer=FAKE, limits=QUICK) as runner:

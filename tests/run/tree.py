@@ -1,6 +1,5 @@
 """Looking at processes from outside, as `ps` would."""
 
-import os
 import time
 from pathlib import Path
 
@@ -54,5 +53,3 @@ def wait_for(condition, seconds: float = 10.0) -> bool:
             return False
         time.sleep(0.005)
     return True
-
-

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import fcntl
+import io
 import os
 import resource
 import signal
@@ -42,7 +43,7 @@ def serve(request: socket.socket, observer: ModuleType) -> NoReturn:
             os._exit(0)
         program, events = _settle(request, descriptors)
         status = observer.execute(program, events)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt:  # It came outside the program: before it, or after its end.
         status = 128 + signal.SIGINT
     except BaseException:  # Whatever it is, it must not unwind into the host's code.
         traceback.print_exc()
@@ -63,6 +64,10 @@ def _settle(request: socket.socket, descriptors: list[int]) -> tuple[Program, in
     except (OSError, ValueError) as error:
         request.send(FAULT + str(error).encode("utf-8", "replace"))
         os._exit(OUR_FAULT)
+    for stream in (sys.stdout, sys.stderr):
+        # As at a terminal: what is printed is seen, and in its order with errors.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(line_buffering=True)
     request.send(GO)
     request.close()
     os.closerange(3, events)

@@ -52,6 +52,8 @@ class Host:
         system.adopt_orphans()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         system.end_when_closed(self._app.fileno())
+        if self._abandoned():
+            return
         self._backend.prepare(self._config.observer)
         system.stay_when_closed(self._app.fileno())
         for descriptor in (self._wake, self._wake_end):
@@ -61,6 +63,13 @@ class Host:
         self._make_seat()
         self._serve()
         self._clear_up()
+
+    def _abandoned(self) -> bool:
+        """The app was gone before this process could ask to be told."""
+        try:
+            return not self._app.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return False
 
     def _serve(self) -> None:
         poller = select.poll()

@@ -41,13 +41,14 @@ class Link:
         self._seats: deque[Seat] = deque()
         self._coming = 0
         self._swept = 0
+        self._closed = False
         self.losses = 0
         self.fault = ""
 
     def start(self) -> None:
         """Start the host, unless it runs."""
         with self._lock:
-            if self._socket is not None:
+            if self._socket is not None or self._closed:
                 return
             ours, theirs = socket.socketpair()
             config = Config(theirs.fileno(), self._backend, self._observer, self._limits)
@@ -76,12 +77,14 @@ class Link:
         with self._lock:
             return self.fault if self._errors is None else self._read_errors() or self.fault
 
-    def watch(self) -> socket.socket:
-        """A socket of the caller's own that becomes readable when `poll` has something to do."""
+    def watch(self) -> socket.socket | None:
+        """A socket of the caller's own that becomes readable when `poll` has something to do.
+
+        None after `close`: nothing will come.
+        """
         with self._lock:
             self.start()
-            assert self._socket is not None
-            return self._socket.dup()
+            return None if self._socket is None else self._socket.dup()
 
     def take(self) -> Seat | None:
         """A seat, where there is one; it is the caller's to close."""
@@ -98,7 +101,8 @@ class Link:
         """Have at least `count` seats waiting or on their way."""
         with self._lock:
             self.start()
-            assert self._socket is not None
+            if self._socket is None:
+                return
             wanted = count - len(self._seats) - self._coming
             with contextlib.suppress(OSError):
                 if wanted > 0:
@@ -178,6 +182,7 @@ class Link:
     def close(self) -> None:
         """End the host and every seat; returns when they are gone."""
         with self._lock:
+            self._closed = True
             for seat in self._seats:
                 seat.leave(PATIENCE)
             self._seats.clear()

@@ -50,12 +50,13 @@ def descendants(roots: Iterable[int], leave: Iterable[int] = ()) -> list[int]:
             parent = _parent(name)
             if parent is not None:
                 below.setdefault(parent, []).append(int(name))
-    left = set(leave)
+    known = set(leave)
     found: list[int] = []
     pending = list(roots)
     while pending:
         for pid in below.get(pending.pop(), ()):
-            if pid not in left:
+            if pid not in known:
+                known.add(pid)
                 found.append(pid)
                 pending.append(pid)
     return found
@@ -77,6 +78,19 @@ def resident(pid: int) -> int:
             fields = file.read().split()
         return (int(fields[1]) - int(fields[2])) * _PAGE
     except (OSError, IndexError, ValueError):
+        return 0
+
+
+def proportional(pid: int) -> int:
+    """Bytes of memory that a process holds, its share of what it shares with others.
+
+    Exact where `resident` counts a page once for each process of a fork, and far slower.
+    """
+    try:
+        with open(f"/proc/{pid}/smaps_rollup", "rb") as file:
+            line = next(line for line in file if line.startswith(b"Pss:"))
+        return int(line.split()[1]) * 1024
+    except (OSError, IndexError, ValueError, StopIteration):
         return 0
 
 

@@ -7,26 +7,21 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
 from tutor.run.cancel import Cancel
+from tutor.run.drive import drive, drive_async
+from tutor.run.intake import OnEvents
 from tutor.run.limits import Limits
 from tutor.run.link import Link
+from tutor.run.session import APP, BLOCKING, OnOutput, Pace, Session
 from tutor.trace import Program, Trace
-from tutor.trace.events import AnyEvent
 
 BACKEND_VARIABLE = "AUTOGRAD_TUTOR_BACKEND"
 BACKENDS = ("fork", "spare")
-
-OnEvents = Callable[[Trace, Sequence[AnyEvent]], None]
-OnOutput = Callable[[int, bytes], None]
-
-APP_SLICE = 0.004
-"""Seconds of folding between two turns of an event loop: a key press must not wait longer."""
-BLOCKING_SLICE = 0.05
 
 
 def choose_backend(name: str | None) -> str:
@@ -61,8 +56,8 @@ class Runner:
         self.limits = limits or Limits()
         self.backend = choose_backend(backend)
         self._link = Link(self.backend, observer, self.limits)
-        self._active: list[Cancel] = []
-        self._idle = threading.Condition()
+        self._active: list[Session] = []
+        self._lock = threading.Lock()
         self._closed = False
         self._at_exit = _close_at_exit(self)
 
@@ -86,24 +81,14 @@ class Runner:
         """Run a program to its end.
 
         `on_events` is called with the trace and the events that were just added to it,
-        `on_output` with a stream (1 or 2) and bytes as they came. What these raise ends the
-        run and comes out here, and so does KeyboardInterrupt.
+        `on_output` with a stream and bytes as they came: 1 or 2 for a script; a snippet's come
+        as 1, in the order they were written. What these raise ends the run and comes out here,
+        and so does KeyboardInterrupt.
         """
-        from tutor.run.drive import drive
-        from tutor.run.session import Session
-
-        with self._taking_part(cancel) as own:
-            session = Session(
-                self._link,
-                self.limits,
-                program,
-                on_events=on_events,
-                on_output=on_output,
-                cancel=own,
-                slice_seconds=BLOCKING_SLICE,
-            )
+        session = self._session(program, on_events, on_output, cancel, BLOCKING)
+        with self._taking_part(session):
             drive(session)
-            return session.trace
+        return session.trace
 
     async def run_async(
         self,
@@ -114,46 +99,51 @@ class Runner:
         cancel: Cancel | None = None,
     ) -> Trace:
         """The same on the running event loop, in small steps; cancelling the task ends the run."""
-        from tutor.run.drive import drive_async
-        from tutor.run.session import Session
-
-        with self._taking_part(cancel) as own:
-            session = Session(
-                self._link,
-                self.limits,
-                program,
-                on_events=on_events,
-                on_output=on_output,
-                cancel=own,
-                slice_seconds=APP_SLICE,
-            )
+        session = self._session(program, on_events, on_output, cancel, APP)
+        with self._taking_part(session):
             await drive_async(session)
-            return session.trace
+        return session.trace
+
+    def _session(
+        self,
+        program: Program,
+        on_events: OnEvents | None,
+        on_output: OnOutput | None,
+        cancel: Cancel | None,
+        pace: Pace,
+    ) -> Session:
+        if self._closed:
+            raise RuntimeError("This runner is closed; make another one.")
+        return Session(
+            self._link,
+            self.limits,
+            program,
+            on_events=on_events,
+            on_output=on_output,
+            cancel=cancel,
+            pace=pace,
+        )
 
     @contextmanager
-    def _taking_part(self, cancel: Cancel | None) -> Iterator[Cancel]:
+    def _taking_part(self, session: Session) -> Iterator[None]:
         """Keep book of a run, and have the next process made when it is over."""
-        own = cancel or Cancel()
-        with self._idle:
+        with self._lock:
+            self._active.append(session)
             if self._closed:
-                raise RuntimeError("This runner is closed; make another one.")
-            self._active.append(own)
+                session.cut()
         try:
-            yield own
+            yield
         finally:
-            with self._idle:
-                self._active.remove(own)
-                self._idle.notify_all()
-                if not self._closed:
-                    self._link.ask()
+            with self._lock:
+                self._active.remove(session)
+            self._link.ask()
 
     def close(self) -> None:
         """End all runs and processes; returns when they are gone."""
-        with self._idle:
+        with self._lock:
             self._closed = True
-            for cancel in self._active:
-                cancel.set()
-                cancel.set()
+            for session in self._active:
+                session.cut()
         atexit.unregister(self._at_exit)
         self._link.close()
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import tempfile
 
 PREFIX = "autograd-tutor-"
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
 
 def make_scratch() -> str:
@@ -17,33 +20,53 @@ def make_scratch() -> str:
 def remove_scratch(path: str) -> None:
     """Remove a folder and all that is in it, whatever a program made of it.
 
-    Links are removed, never followed. Inner folders are emptied into the outer one instead
-    of being descended into, so no depth of nesting is too much. Errors leave the rest behind.
+    Links are removed, never followed. One folder is open at a time and the way back is `..`,
+    so no depth of nesting is too much. Errors leave the rest behind.
     """
-    try:
+    with contextlib.suppress(OSError):
         if not stat.S_ISDIR(os.lstat(path).st_mode):
             os.unlink(path)
             return
-        moved = 0
-        while _empty_once(path, moved):
-            moved += 1
+        os.chmod(path, 0o700)
+        _empty(os.open(path, _FOLDER))
         os.rmdir(path)
-    except OSError:
-        return
 
 
-def _empty_once(path: str, turn: int) -> bool:
-    """Remove the files, and each folder after moving its entries up; True if any was moved."""
-    os.chmod(path, 0o700)
-    any_moved = False
-    for number, name in enumerate(os.listdir(path)):
-        inner = os.path.join(path, name)
-        if not stat.S_ISDIR(os.lstat(inner).st_mode):
-            os.unlink(inner)
-            continue
-        os.chmod(inner, 0o700)
-        for count, entry in enumerate(os.listdir(inner)):
-            os.rename(os.path.join(inner, entry), os.path.join(path, f"{turn}.{number}.{count}~"))
-            any_moved = True
-        os.rmdir(inner)
-    return any_moved
+def _empty(folder: int) -> None:
+    """Remove what is in an open folder, and close it."""
+    names: list[str] = []
+    pending = [_remove_files(folder)]
+    try:
+        while True:
+            if pending[-1]:
+                names.append(pending[-1].pop())
+                os.chmod(names[-1], 0o700, dir_fd=folder)
+                folder = _move(folder, names[-1])
+                pending.append(_remove_files(folder))
+                continue
+            pending.pop()
+            if not pending:
+                return
+            folder = _move(folder, "..")
+            os.rmdir(names.pop(), dir_fd=folder)
+    finally:
+        os.close(folder)
+
+
+def _remove_files(folder: int) -> list[str]:
+    """Remove all but the folders in an open folder; returns the names of those."""
+    inner = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                inner.append(entry.name)
+            else:
+                os.unlink(entry.name, dir_fd=folder)
+    return inner
+
+
+def _move(folder: int, name: str) -> int:
+    """Open a folder beside this one, and close this one."""
+    moved = os.open(name, _FOLDER, dir_fd=folder)
+    os.close(folder)
+    return moved

@@ -1,7 +1,7 @@
 """One run, from the wait for a seat to its end: a machine without a loop of its own.
 
 Whoever drives it waits until one of `sources()` is readable or `deadline()` has come, and
-then calls `step()`, until `done`. No step blocks, and each takes about `slice_seconds`.
+then calls `step()`, until `done`. No step blocks, and each takes about as long as its pace says.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import IntEnum
 
 from tutor.run import system
@@ -48,8 +49,20 @@ END_PATIENCE = 3.0
 ATTEMPTS = 3
 """Seats that are tried before a run is given up; no program runs twice."""
 
-EVENTS_CHUNK = 64 * 1024
 OUTPUT_CHUNK = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How much is done in one step: bytes of events decoded, and seconds of folding."""
+
+    chunk: int
+    seconds: float
+
+
+BLOCKING = Pace(256 * 1024, 0.05)
+APP = Pace(16 * 1024, 0.004)
+"""Between two turns of an event loop: a key press must not wait longer than a frame."""
 
 
 class Phase(IntEnum):
@@ -75,7 +88,7 @@ class Session:
         on_events: OnEvents | None = None,
         on_output: OnOutput | None = None,
         cancel: Cancel | None = None,
-        slice_seconds: float = 0.05,
+        pace: Pace = BLOCKING,
     ) -> None:
         self.trace = Trace(program)
         self._link = link
@@ -84,7 +97,7 @@ class Session:
         self._script = program.profile == "script"
         self._on_output = on_output
         self._cancel = cancel or Cancel()
-        self._slice = slice_seconds
+        self._pace = pace
         self._intake = Intake(self.trace, limits, on_events)
         self._output = Output(limits.output_bytes)
         self._phase = Phase.WAITING
@@ -95,6 +108,7 @@ class Session:
         self._verdict: Verdict | None = None
         self._gone = Gone(None, BY_ITSELF, 0)
         self._interrupted = False
+        self._cut = False
         self._pipes: dict[int, int] = {}
         """Read ends, and the stream of each: 1, 2, or 0 for the events."""
         self._scratch: str | None = None
@@ -151,7 +165,7 @@ class Session:
         if self._phase in (Phase.ASKED, Phase.RUNNING, Phase.ENDING):
             self._hear_warden()
         more = self._read_pipes()
-        self._intake.fold(self._slice)
+        self._intake.fold(self._pace.seconds)
         if self._intake.fault is not None and self._verdict is None:
             outcome, message = self._intake.fault
             self._end_as((outcome, None, None, message))
@@ -166,16 +180,20 @@ class Session:
             self._verdict = self._verdict or ("cancelled", None, None, message)
             self._kill()
 
+    def cut(self) -> None:
+        """End the run now, from whatever thread, even where its driver cannot step."""
+        self._cut = True
+        seat = self._seat
+        if seat is not None:
+            seat.tell(KILL)
+        with contextlib.suppress(OSError):
+            self._waker.send(b"\0")
+
     def abandon(self) -> None:
         """Nobody wants the result any more: end the run, and call nobody back."""
         self._on_output = None
         self._intake.on_events = None
         self.stop("It was cancelled.")
-
-    def wake(self) -> None:
-        """Make the driver step, from another thread."""
-        with contextlib.suppress(OSError):
-            self._waker.send(b"\0")
 
     def close(self) -> None:
         """Let go of everything; a run that still goes on is ended by its warden."""
@@ -234,15 +252,15 @@ class Session:
             return
         descriptors = [write_file(data), self._stdin()]
         try:
-            ends = []
-            for stream in (1, 2, 0):
+            # One pipe for both streams keeps their order, but a script's are passed through.
+            for stream in (0, 1, 2) if self._script else (0, 1):
                 read, write = os.pipe()
                 system.widen(read)
                 os.set_blocking(read, False)
                 self._pipes[read] = stream
-                ends.append(write)
-            descriptors += ends
-            sent = seat.send(descriptors[0], (descriptors[1], ends[0], ends[1]), ends[2])
+                descriptors.append(write)
+            file, stdin, events, stdout = descriptors[:4]
+            sent = seat.send(file, (stdin, stdout, descriptors[-1]), events)
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
@@ -344,7 +362,7 @@ class Session:
                 more = True
                 continue
             try:
-                data = os.read(descriptor, OUTPUT_CHUNK if stream else EVENTS_CHUNK)
+                data = os.read(descriptor, OUTPUT_CHUNK if stream else self._pace.chunk)
             except BlockingIOError:
                 continue
             if not data:
@@ -367,6 +385,8 @@ class Session:
     def _heed_cancel(self) -> None:
         with contextlib.suppress(BlockingIOError):
             self._woken.recv(64)
+        if self._cut:
+            self.stop("The runner was closed.")
         if not self._cancel.is_set or self._phase >= Phase.DRAINING:
             return
         if self._script and self._phase is Phase.RUNNING and not self._cancel.insists:

@@ -103,13 +103,17 @@ class Warden:
         members = self._family.members((self._child,))
         if len(members) - 1 > self._limits.descendants:
             self._reason = TOO_MANY
-        elif sum(max(0, system.resident(pid) - self._base) for pid in members) > (
-            self._limits.memory_bytes
-        ):
+        elif self._hold_too_much(members):
             self._reason = TOO_MUCH
         else:
             return
         self._family.end((self._child,))
+
+    def _hold_too_much(self, members: list[int]) -> bool:
+        """The quick sum counts what forks share several times, so it only raises suspicion."""
+        limit = self._limits.memory_bytes
+        quick = sum(max(0, system.resident(pid) - self._base) for pid in members)
+        return quick > limit and sum(map(system.proportional, members)) > limit + self._base
 
 
 def guard(
