@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from tutor.attempt.judge import decide
 from tutor.attempt.slopes import measured
-from tutor.attempt.verdict import Answer, Attempt
+from tutor.attempt.verdict import Answer, Attempt, Slopes
 from tutor.explain import findings
 from tutor.lesson import AnyStep, Evidence, Fill, Lesson, Order
 from tutor.lesson.compile import nudged, program_of, slopes_of
 from tutor.trace import Program, Trace
-
-Slopes = Mapping[str, Sequence[tuple[float, float]]]
 
 
 class Runs(Protocol):
@@ -63,7 +61,7 @@ class Attempts:
         """Decide a run that has ended. Pure."""
         found = tuple(findings(trace)) if step.runs else ()
         verdict = decide(step, answer, Evidence(trace, found, slopes))
-        return Attempt(step, code, answer, trace, found, verdict)
+        return Attempt(step, code, answer, trace, found, verdict, slopes)
 
     def try_(
         self,
@@ -82,7 +80,7 @@ class Attempts:
             return self.judge(lesson, step, code, answer, Trace(program))
         trace = self._runner.run(program, cancel=cancel)
         slopes = {}
-        for need in slopes_of(step):
+        for need in slopes_of(step) if trace.outcome == "ok" else ():
             again = [self._runner.run(p, cancel=cancel) for p in nudged(program, need)]
             slopes[need.key] = measured(need, again)
         return self.judge(lesson, step, code, answer, trace, slopes)
@@ -105,7 +103,7 @@ class Attempts:
             return self.judge(lesson, step, code, answer, Trace(program))
         trace = await self._runner.run_async(program, on_events=on_events, cancel=cancel)
         slopes = {}
-        for need in slopes_of(step):
+        for need in slopes_of(step) if trace.outcome == "ok" else ():
             again = [await self._runner.run_async(p, cancel=cancel) for p in nudged(program, need)]
             slopes[need.key] = measured(need, again)
         return self.judge(lesson, step, code, answer, trace, slopes)

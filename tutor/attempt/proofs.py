@@ -212,7 +212,7 @@ class _Prover:
 
 
 def _evidence(attempt: Attempt) -> Evidence:
-    return Evidence(attempt.trace, attempt.findings)
+    return Evidence(attempt.trace, attempt.findings, attempt.slopes)
 
 
 def _first_failure(attempt: Attempt) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -17,6 +18,10 @@ Answer = str | tuple[str, ...] | tuple[int, ...] | dict[str, str] | None
 """What the learner answered: a choice's id (`predict`), ids (`choice`), a choice for each
 question (`predict` with questions), text for each blank (`fill`), the numbers of the shown
 lines (`order`), or None."""
+
+
+Slopes = Mapping[str, Sequence[tuple[float, float]]]
+"""For each slope that was measured by running again: (measured, claimed) along each direction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,3 +110,4 @@ class Attempt:
     trace: Trace
     findings: tuple[Finding, ...]
     verdict: Verdict
+    slopes: Slopes | None = None

@@ -125,7 +125,6 @@ RULES: Mapping[str, str] = {
     "E220": "missing-file",
     "E221": "unlisted-file",
     "E401": "prerequisite-later",
-    "E402": "prerequisite-cycle",
     "E403": "unknown-concept",
 }
 """Every rule of loading: code to name."""

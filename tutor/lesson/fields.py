@@ -22,6 +22,12 @@ _PATTERNS = {
     LESSON_ID: "a lesson's id is track.name in lower case, like inplace.views",
 }
 
+_LIMITS = {
+    "greater_than_equal": ("at least", "ge"),
+    "greater_than": ("more than", "gt"),
+    "less_than_equal": ("at most", "le"),
+}
+
 _NEEDED = {
     "int_parsing": "a whole number is needed here",
     "int_from_float": "a whole number is needed here",

@@ -91,7 +91,7 @@ def load_pack(folder: Path) -> Pack:
             faults.append(Fault(_shown(folder, lesson_id), 1, 1, "E221", "unlisted-file", message))
     if info is not None:
         faults += _prerequisites(lessons, documents, concepts)
-    return Pack(folder, info, concepts, lessons, documents, ordered(faults))
+    return Pack(folder, info, concepts or {}, lessons, documents, ordered(faults))
 
 
 def load_lesson(
@@ -133,14 +133,15 @@ def _present(folder: Path) -> list[str]:
     ]
 
 
-def _concepts(folder: Path, faults: list[Fault]) -> Mapping[str, Concept]:
+def _concepts(folder: Path, faults: list[Fault]) -> Mapping[str, Concept] | None:
+    """The glossary; None where its file has faults, which are all that is said of it then."""
     path = folder / "concepts.yaml"
     if not path.is_file():
         return {}
     document = read(path, _shown(folder, "concepts.yaml"))
     glossary, found = validated(Glossary, document)
     faults += [*document.faults, *found]
-    return glossary.concepts if glossary else {}
+    return glossary.concepts if glossary else None
 
 
 def _newer_format(document: Document) -> Fault | None:
@@ -168,7 +169,7 @@ def _missing(document: Document, info: PackInfo | None, lesson_id: str, folder: 
 def _prerequisites(
     lessons: Mapping[str, Lesson],
     documents: Mapping[str, Document],
-    concepts: Mapping[str, Concept],
+    concepts: Mapping[str, Concept] | None,
 ) -> Iterator[Fault]:
     """Concepts nobody explains, and lessons that need what comes later or never."""
     teachers: dict[str, str] = {}
@@ -180,12 +181,14 @@ def _prerequisites(
         document = documents[lesson_id]
         for key, names in (("teaches", lesson.teaches), ("requires", lesson.requires)):
             for index, concept in enumerate(names):
-                if concept not in concepts:
+                if concepts is not None and concept not in concepts:
                     message = f'concepts.yaml has no "{concept}"'
                     near = did_you_mean(concept, sorted(concepts))
                     yield document.fault((key, index), "E403", message, help=near)
         for index, concept in enumerate(lesson.requires):
             teacher = teachers.get(concept)
+            if concepts is not None and concept not in concepts:
+                continue
             if teacher is None:
                 message = f'needs "{concept}", which no lesson teaches'
                 yield document.fault(("requires", index), "E401", message)
