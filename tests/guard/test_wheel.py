@@ -104,3 +104,12 @@ def test_the_installed_command_finds_all_it_needs_and_runs_a_program(
     done = call(program, "doctor", "--run", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "ok    runs" in done.stdout
+
+
+def test_lessons_can_be_walked_by_lines_of_text(program: Path, tmp_path: Path) -> None:
+    done = call(program, "plain", cwd=tmp_path, given="quit\n")
+    assert done.returncode == 0, done.stderr
+    assert "Step 1 of" in done.stdout
+    wrong = call(program, "plain", "no.such", cwd=tmp_path)
+    assert wrong.returncode == 2
+    assert "There is no lesson 'no.such'" in wrong.stderr
