@@ -183,6 +183,20 @@ time.sleep(60)
     assert end.message == "It had more than 60 processes at one time."
 
 
+def test_a_fork_bomb(runner):
+    """Each of its processes stops by itself after 3 s, in case we do not stop it."""
+    code = """
+import os, time
+until = time.monotonic() + 3
+while time.monotonic() < until:
+    try: os.fork()
+    except OSError: pass
+"""
+    end = run(runner, code, timeout=20).end
+    assert end.outcome == "killed"
+    assert end.seconds < 3
+
+
 # -- what it leaves behind
 
 

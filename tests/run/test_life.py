@@ -71,6 +71,31 @@ def test_after_close_nothing_is_left(backend):
         runner.run(snippet("print(1)"))
 
 
+def test_runs_leave_no_descriptor_open(backend):
+    """In our own process: sockets, pipes and files of every kind of end."""
+    with Runner(backend=backend, observer=FAKE) as runner:
+        codes = ["print(1)", "1/0", "import os; os._exit(1)", "import os; os.kill(os.getppid(), 9)"]
+        codes.append("raw(b'x' * 99)")
+
+        def descriptors():
+            assert wait_for(lambda: runner.ready)
+            return len(os.listdir("/proc/self/fd"))
+
+        runner.run(snippet(codes[0]))
+        before = descriptors()
+        for code in codes:
+            runner.run(snippet(code))
+        assert descriptors() == before
+
+
+def test_a_python_that_cannot_be_started(backend, monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/no/such/python")
+    with Runner(backend=backend, observer=FAKE) as runner:
+        end = runner.run(snippet("print(1)")).end
+    assert end.outcome == "killed"
+    assert "/no/such/python" in end.message
+
+
 def test_close_while_it_starts(backend):
     before = set(below(os.getpid()))
     runner = Runner(backend=backend, observer="tests.run.slow_observer")

@@ -63,6 +63,32 @@ def test_its_input_is_the_callers(runner):
     assert end.output == "FROM THE KEYBOARD\n"
 
 
+def test_a_terminal_as_input(runner):
+    """A script may ask its questions though the terminal is not its controlling one."""
+    ours, theirs = os.openpty()
+    kept = os.dup(0)
+    try:
+        os.dup2(theirs, 0)
+        os.write(ours, b"typed\n")
+        end = runner.run(script("import os; print(os.isatty(0), input())")).end
+    finally:
+        os.dup2(kept, 0)
+        for descriptor in (ours, theirs, kept):
+            os.close(descriptor)
+    assert (end.outcome, end.output) == ("ok", "True typed\n")
+
+
+def test_no_input_at_all(runner):
+    kept = os.dup(0)
+    os.close(0)
+    try:
+        end = runner.run(script("input()")).end
+    finally:
+        os.dup2(kept, 0)
+        os.close(kept)
+    assert end.output.endswith("EOFError: EOF when reading a line\n")
+
+
 def test_it_has_no_limits_but_time(runner):
     code = (
         "import resource\nprint(resource.getrlimit(resource.RLIMIT_DATA))\nx = bytearray(400 << 20)"

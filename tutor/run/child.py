@@ -68,7 +68,10 @@ def _settle(request: socket.socket, descriptors: list[int]) -> tuple[Program, in
         # As at a terminal: what is printed is seen, and in its order with errors.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(line_buffering=True)
-    request.send(GO)
+    try:
+        request.send(GO)
+    except OSError:
+        os._exit(0)  # The app took the program back, and may have given it to another child.
     request.close()
     os.closerange(3, events)
     os.closerange(events + 1, _most_descriptors())

@@ -54,8 +54,15 @@ class Link:
             config = Config(theirs.fileno(), self._backend, self._observer, self._limits)
             code = f"from tutor.run.host import main; main({msgspec.json.encode(config)!r})"
             self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the host)
-            with theirs:
-                self._process = start_python(code, (theirs.fileno(),), self._errors)
+            try:
+                with theirs:
+                    self._process = start_python(code, (theirs.fileno(),), self._errors)
+            except OSError as error:
+                self.fault = str(error)
+                ours.close()
+                self._errors.close()
+                self._errors = None
+                return
             ours.setblocking(False)
             self._socket = ours
             self._coming = 1  # a host makes its first seat unasked

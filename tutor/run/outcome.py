@@ -43,10 +43,10 @@ def judge(trace: Trace, gone: Gone, limits: Limits) -> Verdict:
         return "killed", None, None, message
     if gone.reason == TOO_MANY:
         message = f"It had more than {limits.descendants} processes at one time."
-        return "killed", None, signal.SIGKILL, message
+        return "killed", None, int(signal.SIGKILL), message
     if gone.reason == TOO_MUCH:
         message = f"It and its processes used more than {limits.memory_bytes // MIB} MiB."
-        return "out-of-memory", None, signal.SIGKILL, message
+        return "out-of-memory", None, int(signal.SIGKILL), message
     if code is not None and code < 0:
         return _signalled(-code, gone.oom, limits)
     left = f"{gone.left} of its processes still ran and were ended." if gone.left else ""

@@ -6,7 +6,8 @@ sockets of each seat: `request` leads to the child, `control` to the warden.
 
 * host → app: a `SEAT` record with the two sockets, or `SWEPT`; app → host: `MORE`, `SWEEP`.
 * app → child: one byte with descriptors (request file, stdin, stdout, stderr, events);
-  child → app: `READY` when warm, then `GO` or `FAULT` and a text.
+  child → app: `READY` when warm, then `GO` or `FAULT` and a text. Where `GO` cannot be sent,
+  the app has closed its end, and the program does not run.
 * app → warden: commands that end with NUL; warden → app: one `GONE` record, then end of file.
 
 Everybody takes the end of file of the app's end for "the app is gone": end everything.
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import os
 import struct
+import tempfile
 
 import msgspec
 
@@ -75,18 +77,12 @@ def write_file(data: bytes) -> int:
 
     A file, not a socket: a long program must not wait for its reader.
     """
-    import tempfile
-
-    if hasattr(os, "memfd_create"):
-        descriptor = os.memfd_create("program")
-    else:
-        with tempfile.TemporaryFile() as file:
-            descriptor = os.dup(file.fileno())
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    return descriptor
+    with tempfile.TemporaryFile(buffering=0) as file:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[file.write(rest) :]
+        file.seek(0)
+        return os.dup(file.fileno())
 
 
 def read_file(descriptor: int) -> bytes:

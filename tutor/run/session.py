@@ -29,6 +29,7 @@ from tutor.run.protocol import (
     INTERRUPT,
     KILL,
     PLAIN,
+    READY,
     WATCH,
     Request,
     encode_request,
@@ -222,7 +223,11 @@ class Session:
             return
         self._unwatch()
         self._seat = seat
-        self._ask()
+        try:
+            self._ask(seat)
+        except (ValueError, OSError) as error:
+            self._retire_seat()
+            self._conclude(("error", None, None, f"The program cannot be run: {error}."))
 
     def _wait_for_seat(self) -> None:
         """See to it that one is on its way, from a host that lives."""
@@ -237,21 +242,18 @@ class Session:
         if self._watched is None:
             self._link.ask()
             self._watched = self._link.watch()
+            if self._watched is None:
+                self._give_up("The process that runs programs could not be started.")
+                return
         self._link.nudge()
 
-    def _ask(self) -> None:
-        """Send the program to the child of the seat just taken."""
-        seat = self._seat
-        assert seat is not None
+    def _ask(self, seat: Seat) -> None:
+        """Send the program to the child of a seat. Raises ValueError and OSError."""
         warm = seat.warm
+        descriptors: list[int] = []
         try:
-            data = encode_request(self._request())
-        except (ValueError, OSError) as error:
-            self._retire_seat()
-            self._conclude(("error", None, None, f"The program cannot be run: {error}."))
-            return
-        descriptors = [write_file(data), self._stdin()]
-        try:
+            descriptors.append(write_file(encode_request(self._request())))
+            descriptors.append(self._stdin())
             # One pipe for both streams keeps their order, but a script's are passed through.
             for stream in (0, 1, 2) if self._script else (0, 1):
                 read, write = os.pipe()
@@ -264,12 +266,12 @@ class Session:
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
+        self._phase = Phase.ASKED
         if not sent:
             self._try_again()
             return
         scratch = None if self._scratch is None else os.fsencode(self._scratch)
         seat.tell(PLAIN if scratch is None else WATCH + scratch)
-        self._phase = Phase.ASKED
         self._until = time.monotonic() + (WARM_PATIENCE if warm else START_PATIENCE)
 
     def _request(self) -> Request:
@@ -287,9 +289,13 @@ class Session:
         return os.open(os.devnull, os.O_RDONLY)
 
     def _try_again(self) -> None:
-        """The seat was lost before the program began: take another."""
+        """The seat is of no use: take another, unless the program did begin."""
         assert self._seat is not None
+        self._heed_child(self._seat.withdraw())
+        if self._phase is not Phase.ASKED:
+            return
         self._seat.tell(KILL)
+        self._seat.kill_warden()
         self._retire_seat()
         self._retired += self._pipes
         self._pipes.clear()
@@ -320,7 +326,10 @@ class Session:
             return
         except OSError:
             data = b""
-        word = data.lstrip(b"R")
+        self._heed_child(data)
+
+    def _heed_child(self, data: bytes) -> None:
+        word = data.lstrip(READY)
         if word.startswith(GO):
             self._phase = Phase.RUNNING
             self._began = time.monotonic()
@@ -338,7 +347,11 @@ class Session:
         if self._phase is Phase.ASKED:
             self._hear_child()  # It may have begun, and ended, since we last looked.
             if self._phase is Phase.ASKED:
-                self._try_again()
+                if word is not True and word[0] >= 0:  # It gave up, and the next one would too.
+                    self._give_up("The process that runs programs could not be started.")
+                else:
+                    self._try_again()
+            if self._phase in (Phase.WAITING, Phase.ASKED, Phase.DONE):
                 return
         oom = system.oom_kills() != self._oom
         if word is True:
@@ -421,8 +434,6 @@ class Session:
         if self._phase is Phase.WAITING:
             self._give_up(f"No process to run it was ready within {START_PATIENCE:g} s.")
         elif self._phase is Phase.ASKED:
-            assert self._seat is not None
-            self._seat.kill_warden()
             self._try_again()
         elif self._phase is Phase.RUNNING:
             if self._interrupted:
@@ -442,9 +453,9 @@ class Session:
             return
         # Stopped by us: the outcome says so, code and signal say how it went.
         outcome, _, _, message = self._verdict
-        code = self._gone.code
-        if code is None or code < 0:
-            self._conclude((outcome, None, signal.SIGKILL if code is None else -code, message))
+        code = -signal.SIGKILL if self._gone.code is None else self._gone.code
+        if code < 0:
+            self._conclude((outcome, None, int(-code), message))
         else:
             self._conclude((outcome, code, None, message))
 

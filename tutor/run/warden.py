@@ -7,6 +7,7 @@ import os
 import select
 import signal
 import socket
+import time
 import traceback
 from collections.abc import Callable
 from typing import NoReturn
@@ -43,6 +44,7 @@ class Warden:
         self._commands = b""
         self._scratch: str | None = None
         self._base = 0
+        self._next_count = 0.0
         self._reason = BY_ITSELF
 
     def watch(self) -> None:
@@ -51,16 +53,19 @@ class Warden:
         poller.register(self._control, select.POLLIN)
         poller.register(self._wake, select.POLLIN)
         while self._child not in self._family.statuses:
-            ready = poller.poll(POLL_SECONDS * 1000 if self._scratch else None)
-            numbers = [number for number, _ in ready]
+            pause = None
+            if self._scratch is not None:
+                pause = max(0.0, self._next_count - time.monotonic()) * 1000
+            numbers = [number for number, _ in poller.poll(pause)]
             if self._wake in numbers:
                 with contextlib.suppress(BlockingIOError):
                     os.read(self._wake, 4096)
             if self._control.fileno() in numbers and not self._obey():
                 break
             self._family.reap()
-            if not ready:
+            if self._scratch is not None and time.monotonic() >= self._next_count:
                 self._count()
+                self._next_count = time.monotonic() + POLL_SECONDS
         left = self._family.end((self._child,))
         status = self._family.statuses.get(self._child, signal.SIGKILL)
         code = os.waitstatus_to_exitcode(status)
@@ -89,6 +94,7 @@ class Warden:
             elif kind == WATCH:
                 self._scratch = os.fsdecode(command[1:])
                 self._base = system.resident(self._child)
+                self._next_count = time.monotonic() + POLL_SECONDS
             elif kind == PLAIN:
                 self._scratch = None
         return True
