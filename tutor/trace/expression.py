@@ -170,6 +170,8 @@ def _check(tree: ast.expr) -> None:
             raise Refused("this number is too large", offset)
     elif isinstance(tree, ast.Name):
         _plain(tree.id, offset)
+        if tree.id == "torch":
+            raise Refused("torch alone is no value", offset)
     elif isinstance(tree, ast.Attribute):
         _plain(tree.attr, offset)
         name = dotted(tree)

@@ -202,7 +202,7 @@ class Output(Body):
         return f"the program {listed(parts)}"
 
     def judge(self, evidence: Evidence) -> Outcome:
-        text = "".join(part for stream, part in evidence.state.output if stream == 1)
+        text = printed(evidence)
         holds = (
             (self.equals is None or _trimmed(text) == _trimmed(self.equals))
             and all(part in text for part in self.contains or ())
@@ -213,6 +213,17 @@ class Output(Body):
             return undecided(self.says(), evidence.stopped)
         short = text if len(text) <= 200 else text[:200] + "…"
         return decided(holds, self.says(), repr(short) if text else "it printed nothing")
+
+
+def printed(evidence: Evidence) -> str:
+    """What the program wrote to standard output.
+
+    Of a run that was stopped, the last events may be missing: then all that came out counts.
+    """
+    end = evidence.trace.end
+    if end is not None and not evidence.came_to_an_end:
+        return end.output
+    return "".join(part for stream, part in evidence.state.output if stream == 1)
 
 
 def _trimmed(text: str) -> list[str]:
