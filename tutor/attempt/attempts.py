@@ -10,6 +10,7 @@ from tutor.attempt.slopes import measured
 from tutor.attempt.verdict import Answer, Attempt, Slopes
 from tutor.explain import findings
 from tutor.lesson import AnyStep, Evidence, Fill, Lesson, Order
+from tutor.lesson.checks import Numeric
 from tutor.lesson.compile import nudged, program_of, slopes_of
 from tutor.trace import Program, Trace
 
@@ -79,8 +80,12 @@ class Attempts:
         if not step.runs:
             return self.judge(lesson, step, code, answer, Trace(program))
         trace = self._runner.run(program, cancel=cancel)
+        attempt = self.judge(lesson, step, code, answer, trace)
+        needs = _needed(attempt)
+        if not needs:
+            return attempt
         slopes = {}
-        for need in slopes_of(step) if trace.outcome == "ok" else ():
+        for need in needs:
             again = [self._runner.run(p, cancel=cancel) for p in nudged(program, need)]
             slopes[need.key] = measured(need, again)
         return self.judge(lesson, step, code, answer, trace, slopes)
@@ -102,8 +107,19 @@ class Attempts:
         if not step.runs:
             return self.judge(lesson, step, code, answer, Trace(program))
         trace = await self._runner.run_async(program, on_events=on_events, cancel=cancel)
+        attempt = self.judge(lesson, step, code, answer, trace)
+        needs = _needed(attempt)
+        if not needs:
+            return attempt
         slopes = {}
-        for need in slopes_of(step) if trace.outcome == "ok" else ():
+        for need in needs:
             again = [await self._runner.run_async(p, cancel=cancel) for p in nudged(program, need)]
             slopes[need.key] = measured(need, again)
         return self.judge(lesson, step, code, answer, trace, slopes)
+
+
+def _needed(attempt: Attempt) -> tuple[Numeric, ...]:
+    """The slopes that are worth measuring: the run was whole, and nothing else decides it."""
+    if attempt.verdict.status != "undecided" or attempt.trace.outcome != "ok":
+        return ()
+    return slopes_of(attempt.step)
