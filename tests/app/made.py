@@ -95,14 +95,13 @@ def _opening(code: str) -> list[ev.AnyEvent]:
         ev.Bind(1, "x", 1),
         ev.Leave(1),
         ev.Text("snippet.py", code),
-        ev.Enter(2, "<module>", "snippet.py", 1),
-        ev.Bind(2, "x", 1),
+        ev.Enter(1, "<module>", "snippet.py", 1),
     ]
 
 
 def _exp() -> list[ev.AnyEvent]:
     return [
-        ev.Line(2, 1),
+        ev.Line(1, 1),
         ev.Op(1, "Tensor.exp", (1,), (2,)),
         ev.Node(10, "torch::autograd::AccumulateGrad", 2**64 - 1, 1, (), (), 1),
         ev.Node(11, "ExpBackward0", 0, 1, ((10, 0),), (save("result", 2, 2, 0, "output"),)),
@@ -118,28 +117,26 @@ def failing_trace(code: str = FAILING, upto: int | None = None) -> Trace:
     events = [
         *_opening(code),
         *_exp(),
-        ev.Line(2, 2),
-        ev.Bind(2, "y", 2),
+        ev.Bind(1, "y", 2),
+        ev.Line(1, 2),
         ev.Op(2, "Tensor.add_", (2,), (2,), "1"),
         ev.Write(2, 2, 2, 0, 1, 2),
         ev.Node(12, "AddBackward0", 1, 2, ((11, 0),)),
         tensor(2, 2, node=12, version=1),
         ev.Contents(2, vec(*EXP1)),
-        ev.Line(2, 3),
+        ev.Line(1, 3),
         ev.Op(3, "Tensor.sum", (2,), (3,)),
         ev.Node(13, "SumBackward0", 2, 3, ((12, 0),)),
         tensor(3, 3, shape=(), node=13),
         ev.Contents(3, scalar(sum(EXP1))),
+        ev.Op(4, "Tensor.backward", (3,), ()),
         ev.BackwardStart(1, "backward", ((3, 13),), (None,), False, False, None),
         ev.Visit(1, 13, (scalar(1.0),)),
-        ev.Sent(1, 13, (ones,)),
-        ev.Freed(1, (13,)),
         ev.Visit(1, 12, (ones,)),
-        ev.Sent(1, 12, (ones,)),
         ev.Visit(1, 11, (ones,)),
         ev.Stale(1, 11, "result", 1, 0),
+        ev.Freed(1, (13, 12)),
         ev.BackwardEnd(1, False, 11, ("RuntimeError", MESSAGE)),
-        ev.Op(4, "Tensor.backward", (3,), (), "", NONE, ("RuntimeError", MESSAGE)),
         ev.Raised(
             "RuntimeError",
             MESSAGE,
@@ -162,30 +159,27 @@ def healthy_trace(code: str = HEALTHY) -> Trace:
         [
             *_opening(code),
             *_exp(),
-            ev.Line(2, 2),
-            ev.Bind(2, "y", 2),
+            ev.Bind(1, "y", 2),
+            ev.Line(1, 2),
             ev.Op(2, "Tensor.add", (2,), (4,), "1"),
             ev.Node(12, "AddBackward0", 1, 2, ((11, 0),)),
             tensor(4, 4, node=12),
             ev.Contents(4, vec(*EXP1)),
-            ev.Line(2, 3),
-            ev.Bind(2, "y", 4),
+            ev.Bind(1, "y", 4),
+            ev.Line(1, 3),
             ev.Op(3, "Tensor.sum", (4,), (3,)),
             ev.Node(13, "SumBackward0", 2, 3, ((12, 0),)),
             tensor(3, 3, shape=(), node=13),
             ev.Contents(3, scalar(sum(EXP1))),
+            ev.Op(4, "Tensor.backward", (3,), ()),
             ev.BackwardStart(1, "backward", ((3, 13),), (None,), False, False, None),
             ev.Visit(1, 13, (scalar(1.0),)),
-            ev.Sent(1, 13, (ones,)),
             ev.Visit(1, 12, (ones,)),
-            ev.Sent(1, 12, (ones,)),
             ev.Visit(1, 11, (ones,)),
-            ev.Sent(1, 11, (vec(*EXP),)),
             ev.Visit(1, 10, (vec(*EXP),)),
             ev.Accumulate(1, 1, 20, None, vec(*EXP)),
             ev.Freed(1, (11, 12, 13)),
             ev.BackwardEnd(1, True, NONE, None),
-            ev.Op(4, "Tensor.backward", (3,), ()),
             ev.Dead((13,)),
             ev.Output(1, "done\n"),
             ev.Finished("ok", 0, 0.01),
@@ -205,8 +199,8 @@ def founding_trace() -> Trace:
         ev.Op(0, "torch.full", (), (1,)),
         tensor(1, 1, shape=(), leaf=True),
         ev.Contents(1, scalar(5.0)),
-        ev.Line(1, 2),
         ev.Bind(1, "a", 1),
+        ev.Line(1, 2),
         ev.Line(1, 7),
         ev.Enter(2, "fn", "snippet.py", 2),
         ev.Bind(2, "a", 1),
@@ -219,7 +213,7 @@ def founding_trace() -> Trace:
     ]
     value, node = 25.0, 11
     for i in range(5):
-        events += [ev.Line(2, 4)] + ([ev.Bind(2, "b", 2)] if i == 0 else []) + [ev.Line(2, 5)]
+        events += ([ev.Bind(2, "b", 2)] if i == 0 else []) + [ev.Line(2, 4), ev.Line(2, 5)]
         value *= value
         new = 12 + i
         copy = Save("self", NONE, NONE, 90 + i, 0, (), "torch.float32", "copy")
@@ -242,13 +236,13 @@ def founding_trace() -> Trace:
         ev.Line(2, 4),
         ev.Line(2, 6),
         ev.Leave(2),
-        ev.Line(1, 8),
         ev.Bind(1, "output", 2),
+        ev.Line(1, 8),
+        ev.Op(9, "Tensor.backward", (2,), ()),
         ev.BackwardStart(1, "backward", ((2, node),), (None,), False, False, None),
         ev.Visit(1, node, (scalar(1.0),)),
         ev.Stale(1, node, "other", 5, 4),
         ev.BackwardEnd(1, False, node, ("RuntimeError", MESSAGE)),
-        ev.Op(9, "Tensor.backward", (2,), (), "", NONE, ("RuntimeError", MESSAGE)),
         ev.Raised("RuntimeError", MESSAGE, (("snippet.py", 8, "<module>"),), ""),
         ev.Finished("error", 1, 0.01),
     ]
@@ -297,15 +291,34 @@ def diamond_trace(depth: int = 1) -> Trace:
     return ended(trace)
 
 
-def inplace_finding() -> Finding:
+def inplace_finding(moment: int | None = None) -> Finding:
     """What explain says of the failing program, with a fix of one line."""
     return Finding(
         kind="inplace-saved",
         severity="error",
-        message="inplace-saved",
-        facts={"found": 1, "expected": 0, "tensor": "y", "op": "ExpBackward0"},
+        message="inplace-saved.result",
+        facts={
+            "found": 1,
+            "expected": 0,
+            "before": 0,
+            "after": 1,
+            "tensor": "y",
+            "saver": "exp",
+            "writer": "add_",
+            "witness_line": 1,
+            "cause_line": 2,
+            "surfaced_line": 3,
+        },
         places=(
-            FindingPlace("cause", "snippet.py", 2, "<module>", text="y.add_(1)", note="y v0 → v1"),
+            FindingPlace(
+                "cause",
+                "snippet.py",
+                2,
+                "<module>",
+                text="y.add_(1)",
+                note="y v0 → v1",
+                moment=moment,
+            ),
             FindingPlace(
                 "witness", "snippet.py", 1, "<module>", text="y = x.exp()", note="saves y at v0"
             ),

@@ -66,7 +66,9 @@ def verdict_rows(verdict: Verdict, width: int, glyphs: Glyphs = UNICODE) -> Iter
         words = "Done. Everything that was asked holds." if verdict.checks else "It ran."
         if verdict.chosen_right is not None:
             words = "Done." if verdict.chosen_right else "Done. The run decided otherwise."
-        yield Row((Span(f"{glyphs.ok} ", "good"), Span(words, "strong")), key="verdict")
+        spans = (Span(f"{glyphs.ok} ", "good"), Span(words, "strong"))
+        for part, line in enumerate(wrap(spans, width, "  ")):
+            yield Row(line, key=f"verdict {part}")
         return
     if verdict.mistake:
         for index, row in enumerate(prose_rows(verdict.mistake, width - 2)):
@@ -76,7 +78,9 @@ def verdict_rows(verdict: Verdict, width: int, glyphs: Glyphs = UNICODE) -> Iter
     open_ = sum(check.status != "holds" for check in verdict.checks)
     if open_:
         words = f"Not yet: {open_} of {len(verdict.checks)} checks do not hold."
-        yield Row((Span(f"{glyphs.mark} ", "warn"), Span(words, "strong")), key="verdict")
+        spans = (Span(f"{glyphs.mark} ", "warn"), Span(words, "strong"))
+        for part, line in enumerate(wrap(spans, width, "  ")):
+            yield Row(line, key=f"verdict {part}")
 
 
 def _check(check: CheckResult, index: int, width: int, glyphs: Glyphs) -> Iterator[Row]:
@@ -128,7 +132,7 @@ def _finding(
     )
     for part, line in enumerate(wrap(title, width, "  ")):
         yield Row(line, key=f"title {finding.kind} {part}")
-    yield from prose_rows(said.explanation, width)
+    yield from prose_rows(said.explanation, width, lines=True)
     if finding.places:
         yield BLANK
     for index, place in enumerate(finding.places):

@@ -40,8 +40,11 @@ def first_sentence(text: str) -> str:
     return words[: found.end()] if found else words
 
 
-def prose_rows(text: str, width: int, indent: str = "") -> list[Row]:
-    """Paragraphs, bullets and fenced code, broken to the width."""
+def prose_rows(text: str, width: int, indent: str = "", *, lines: bool = False) -> list[Row]:
+    """Paragraphs, bullets and fenced code, broken to the width.
+
+    With `lines` each line of the text begins a row, where Markdown would join them.
+    """
     rows: list[Row] = []
     paragraph: list[str] = []
     fenced = False
@@ -68,6 +71,8 @@ def prose_rows(text: str, width: int, indent: str = "") -> list[Row]:
             paragraph.append(line)
         else:
             paragraph.append(stripped)
+            if lines:
+                flush()
     flush()
     while rows and rows[-1] is BLANK:
         rows.pop()

@@ -13,7 +13,7 @@ from tutor.trace.trace import Trace
 
 Kind = Literal["line", "op", "pass", "end"]
 
-_CONSEQUENCES = (ev.Tensor, ev.Node, ev.Write, ev.Contents, ev.Dead, ev.Grad, ev.Via)
+_CONSEQUENCES = (ev.Tensor, ev.Node, ev.Write, ev.Contents, ev.Bind, ev.Dead, ev.Grad, ev.Via)
 """What the observer reports right after a call, and what belongs to it."""
 
 
@@ -93,9 +93,11 @@ class _Walk:
     gaps: list[int] = field(default_factory=list)
     first: dict[tuple[str, int], int] = field(default_factory=dict)
     files: dict[int, str] = field(default_factory=dict)
-    quiet: set[int] = field(default_factory=set)
-    """Frames of the setup: what happens there is no stop."""
+    setup: bool = False
+    """Whether the setup is running: what happens there is no stop."""
     open_op: int = -1
+    waiting_op: int = -1
+    """The call that started the backward pass that runs: it is over when that is."""
     open_step: int = -1
 
     def stop(self, moment: int, kind: Kind, moments: list[int], event: int) -> None:
@@ -111,7 +113,10 @@ def timeline(trace: Trace) -> Timeline:
     for index, event in enumerate(trace.events):
         kind = type(event)
         if walk.open_op >= 0 and kind not in _CONSEQUENCES:
-            walk.stop(index, "op", walk.ops, walk.open_op)
+            if kind is ev.BackwardStart:
+                walk.waiting_op = walk.open_op
+            else:
+                walk.stop(index, "op", walk.ops, walk.open_op)
             walk.open_op = -1
         if walk.open_step >= 0 and kind in (ev.Visit, ev.BackwardEnd):
             walk.stop(index, "pass", walk.steps, walk.open_step)
@@ -119,21 +124,23 @@ def timeline(trace: Trace) -> Timeline:
         if isinstance(event, ev.Enter):
             stack.append(event.frame)
             walk.files[event.frame] = event.file
-            if event.file in setup and event.function == "<module>":
-                walk.quiet.add(event.frame)
+            if len(stack) == 1:
+                walk.setup = event.file in setup
         elif isinstance(event, ev.Leave):
             if event.frame in stack:
                 del stack[stack.index(event.frame) :]
         elif isinstance(event, ev.Line):
             file = walk.files.get(event.frame, "")
             walk.first.setdefault((file, event.line), index + 1)
-            if not walk.quiet.intersection(stack[:1]):
+            if not walk.setup:
                 walk.stop(index + 1, "line", walk.lines, index)
         elif kind is ev.Op:
-            if not walk.quiet.intersection(stack[:1]):
+            if not walk.setup:
                 walk.open_op = index
         elif kind is ev.Visit:
             walk.open_step = index
+        elif kind is ev.BackwardEnd:
+            walk.open_op, walk.waiting_op = max(walk.open_op, walk.waiting_op), -1
         elif kind is ev.Skipped:
             walk.gaps.append(index + 1)
     end = len(trace)
