@@ -194,6 +194,18 @@ def drop_attribute(text: str, file: str, number: int, name: str) -> Edit | None:
     return None
 
 
+def insert_method(text: str, file: str, number: int, before: str, call: str) -> Edit | None:
+    """Put `.call` before the call of the method `before` on this line."""
+
+    def change(found: ast.Call) -> str | None:
+        if not isinstance(found.func, ast.Attribute) or found.func.attr != before:
+            return None
+        rest = segment(text, found)[len(segment(text, found.func)) :]
+        return f"{segment(text, found.func.value)}.{call}.{before}{rest}"
+
+    return rewrite_calls(text, file, number, change)
+
+
 def rename_call(text: str, file: str, number: int, old: str, new: str) -> Edit | None:
     """Write another function's name on this line: `inference_mode` → `no_grad`."""
     row = source.line(text, number)

@@ -78,6 +78,12 @@ def behind(history: History, uid: int, moment: int) -> Behind:
             grads.append(results[current])
             continue
         made = [op for op in history.makers.get(current, ()) if op.moment <= limit]
+        wrapped = made[0] if made and made[0].func == "nn.Parameter" else None
+        if wrapped is not None and not any(
+            history.requires_grad(uid, wrapped.moment) for uid in wrapped.event.args
+        ):
+            leaves.append(current)
+            continue
         arguments = 0
         for op in reversed(made[-8:]):
             if history.through(op, "CheckpointFunction.forward") and reentrant is None:
@@ -150,16 +156,19 @@ def _through_values(history: History, leaves: list[int]) -> list[Cut]:
     """Cuts where values left torch (`item`, `numpy`) and came back as a new tensor."""
     found: list[Cut] = []
     for leaf in leaves:
-        created = history.maker(leaf)
-        if created is None or created.event.args:
+        created, known = history.maker(leaf), history.tensor(leaf)
+        if known is None or (created is not None and created.event.args):
             continue
+        site = created.site if created is not None else known.born
         sinks = [
             op
             for op in history.ops
-            if op.moment < created.moment and bare(op.func) in SINKS and _tainted(history, op)
+            if op.moment < known.moment and bare(op.func) in SINKS and _tainted(history, op)
         ]
-        frame = created.site[-1].frame if created.site else NONE
-        near = [op for op in sinks if any(p.frame == frame for p in op.site)] or sinks
+        frame = site[-1].frame if site else NONE
+        near = [op for op in sinks if any(p.frame == frame for p in op.site)]
+        # A tensor made without torch's help (from_numpy) is first seen where it is used.
+        near = near or (sinks if created is None else [])
         found += [
             Cut("values", op, op.event.args[0], 0, op.site, op.moment, None, created)
             for op in reversed(near[-3:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from bisect import bisect_right
 from collections import defaultdict
@@ -104,6 +105,46 @@ class History:
             if tensor.meta.storage != NONE:
                 found[tensor.meta.storage].append(uid)
         return found
+
+    @cached_property
+    def contents(self) -> dict[int, list[tuple[int, ev.Value]]]:
+        """What each tensor was seen to hold, with the moments."""
+        found: dict[int, list[tuple[int, ev.Value]]] = defaultdict(list)
+        for moment, event in self.trace.of_kind(ev.Contents):
+            found[event.uid].append((moment, event.value))
+        return found
+
+    def value_after(self, uid: int, moment: int) -> ev.Value | None:
+        """What a tensor was first seen to hold at or after a moment."""
+        return next((value for when, value in self.contents.get(uid, ()) if when >= moment), None)
+
+    def value_before(self, uid: int, moment: int) -> ev.Value | None:
+        """What a tensor was last seen to hold before a moment."""
+        held = [value for when, value in self.contents.get(uid, ()) if when < moment]
+        return held[-1] if held else None
+
+    def leaves_behind(self, uid: int, moment: int) -> tuple[int, ...]:
+        """The leaves that the graph of a tensor ends in (itself where it is one)."""
+        meta = self.meta(uid, moment)
+        if meta is None or meta.node == NONE:
+            return (uid,)
+        walked = self.last.walk(meta.node)
+        return tuple(node.event.leaf for node in walked if node.event.leaf != NONE)
+
+    def computed_on(self, node: ast.AST | None, frame: int, moment: int) -> TensorState | None:
+        """A computed tensor (no leaf) that a name in this syntax means, or holds, at a moment."""
+        if node is None:
+            return None
+        names = source.names_read(node)
+        for tensor in self.last.tensors.values():
+            if tensor.meta.leaf or not tensor.meta.requires_grad:
+                continue
+            for named in tensor.names:
+                root = named.name.split(".")[0].split("[")[0]
+                alive = named.since <= moment and (named.until or moment + 1) > moment
+                if alive and named.frame in (frame, 0) and root in names:
+                    return tensor
+        return None
 
     def tensor(self, uid: int) -> TensorState | None:
         """What is known of a tensor at the end of the run."""
@@ -312,6 +353,11 @@ class History:
         """The writes kept for a version counter, oldest first."""
         known = self.last.counters.get(counter)
         return known.writes if known is not None else ()
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text."""
+    return frozenset(text.split())
 
 
 def bare(func: str) -> str:

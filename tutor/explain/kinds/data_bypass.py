@@ -24,8 +24,15 @@ def ran(history: History) -> list[Finding]:
             save = next((s for s in node.saves if s.name == name), None) if node else None
             if node is None or save is None or node.event.node not in run.arrived:
                 continue
+            if name.startswith("running_") and _moved_by_itself(history, node, save):
+                continue
             return [_explain(history, run, node, save, storage)]
     return []
+
+
+def _moved_by_itself(history: History, node: NodeState, save: Save) -> bool:
+    """Whether the call itself moved these statistics: in training mode its backward needs none."""
+    return any(write.op == node.event.op for write in history.writes(save.counter))
 
 
 def _explain(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 
 from tutor.explain import source
@@ -28,7 +27,7 @@ def raised(history: History, failure: Failure) -> Finding | None:
     text = history.text(here.file)
     facts: dict[str, Fact] = {"tensor": "a computed tensor"}
     causes: list[FindingPlace | None] = []
-    found = _computed(history, here.frame, source.statement(text, here.line), failure.moment)
+    found = history.computed_on(source.statement(text, here.line), here.frame, failure.moment)
     given = None
     if found is None:
         given, found = _fed(history, here.frame, text, here.line, failure.moment)
@@ -43,24 +42,6 @@ def raised(history: History, failure: Failure) -> Finding | None:
     return finding(KIND, "error", "plain", facts, cause=causes, surfaced=[surfaced(history)])
 
 
-def _computed(
-    history: History, frame: int, node: ast.AST | None, moment: int
-) -> TensorState | None:
-    """A non-leaf that a name on this line means, or an attribute or item of what it means."""
-    if node is None:
-        return None
-    names = source.names_read(node)
-    for tensor in history.last.tensors.values():
-        if tensor.meta.leaf or not tensor.meta.requires_grad:
-            continue
-        for named in tensor.names:
-            root = named.name.split(".")[0].split("[")[0]
-            alive = named.since <= moment and (named.until or moment + 1) > moment
-            if alive and named.frame in (frame, 0) and root in names:
-                return tensor
-    return None
-
-
 def _fed(
     history: History, frame: int, text: str, line: int, moment: int
 ) -> tuple[int | None, TensorState | None]:
@@ -69,7 +50,7 @@ def _fed(
     names = source.names_read(node) if node is not None else set()
     for number in range(line - 1, 0, -1):
         if names & assigned(text, number):
-            found = _computed(history, frame, source.statement(text, number), moment)
+            found = history.computed_on(source.statement(text, number), frame, moment)
             if found is not None:
                 return number, found
     return None, None

@@ -1,0 +1,75 @@
+"""retain_grad whose gradient never comes, because the tensor got another history."""
+
+from __future__ import annotations
+
+import re
+
+from tutor.explain.build import finding, note, surfaced
+from tutor.explain.finding import Finding, FindingPlace
+from tutor.explain.history import Failure, History, bare
+from tutor.explain.reads import surfaced_at
+from tutor.trace import NONE
+
+KIND = "retain-grad"
+
+_REFUSED = re.compile(r"can't retain_grad")
+
+
+def raised(history: History, failure: Failure) -> Finding | None:
+    """retain_grad of a tensor that does not require grad."""
+    op = failure.op
+    called = op is not None and bare(op.func) == "retain_grad"
+    if not called and not _REFUSED.search(failure.message):
+        return None
+    name = "the tensor"
+    if op is not None and op.event.args:
+        name = history.name(op.event.args[0], op.moment)
+    return finding(
+        KIND,
+        "error",
+        "no-grad",
+        {"tensor": name},
+        cause=[history.place("cause", failure.site, failure.moment, note("refused"))],
+        surfaced=[surfaced(history)],
+    )
+
+
+def ran(history: History) -> list[Finding]:
+    """The user's code read a retained gradient after a backward and got None."""
+    for event, moment, site in history.trace.grad_reads:
+        if event.grad != NONE:
+            continue
+        asked = [
+            op
+            for op in history.users.get(event.uid, ())
+            if bare(op.func) == "retain_grad" and op.moment < moment
+        ]
+        done = [run for run in history.passes if run.ok and run.moment < moment]
+        meta = history.meta(event.uid, moment)
+        if not asked or not done or meta is None or meta.leaf:
+            continue
+        first, run = asked[0], done[-1]
+        writes = [w for w in history.writes(meta.counter) if first.moment < w.moment < run.moment]
+        name = history.name(event.uid, moment)
+        causes: list[FindingPlace | None] = []
+        variant = "no-way"
+        if writes:
+            variant = "rewritten"
+            causes = [
+                history.place("cause", w.site, w.moment, note("new-history")) for w in writes[:1]
+            ]
+        elif first.moment > run.moment:
+            variant = "late"
+        causes.append(history.place("cause", first.site, first.moment, note("retains")))
+        return [
+            finding(
+                KIND,
+                "warning",
+                variant,
+                {"tensor": name},
+                cause=causes,
+                witness=[history.place("witness", first.site, first.moment, note("retains"))],
+                surfaced=surfaced_at(history, site, moment, note("is-none")),
+            )
+        ]
+    return []
