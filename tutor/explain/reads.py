@@ -9,9 +9,7 @@ from tutor.explain.finding import FindingPlace
 from tutor.explain.history import History
 from tutor.trace import NONE, Place, Site
 
-_SHOWS = frozenset(
-    ["print", "pprint", "display", "info", "debug", "warning", "log", "write", "append"]
-)
+_SHOWS = frozenset(["print", "pprint", "display", "info", "debug", "warning", "log", "write"])
 _HOPS = 4
 """Assignments followed from the line that reads a value to the line that prints it."""
 
@@ -78,6 +76,10 @@ def assigned(text: str, number: int) -> set[str]:
         targets = node.targets
     elif isinstance(node, ast.AugAssign | ast.AnnAssign):
         targets = [node.target]
+    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        func = node.value.func
+        if isinstance(func, ast.Attribute) and func.attr in ("append", "extend", "add", "insert"):
+            targets = [func.value]
     return {
         child.id for target in targets for child in ast.walk(target) if isinstance(child, ast.Name)
     }

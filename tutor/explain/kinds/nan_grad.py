@@ -24,6 +24,9 @@ _SINGULAR = word_set(
 """Ops with points where the derivative is not finite; they win where several could be it."""
 
 
+_DECOMPOSES = frozenset(["svd", "linalg_svd", "eigh", "linalg_eigh", "eig", "linalg_eig"])
+
+
 @dataclass(frozen=True, slots=True)
 class _Source:
     """Where it began: the call or node, the way ("value", "derivative", "huge")."""
@@ -73,10 +76,20 @@ def _finding(history: History, run: PassState, leaf: int, origin: _Source) -> Fi
         "warning",
         origin.way,
         facts,
-        cause=[origin.place],
+        cause=[origin.place, *_vectors_used(history, origin)],
         witness=[history.place("witness", run.site, run.moment, note("spreads"))],
         surfaced=seen,
     )
+
+
+def _vectors_used(history: History, origin: _Source) -> list[FindingPlace | None]:
+    """Where the vectors of a decomposition are used: by its values alone nothing goes wrong."""
+    if origin.op is None or bare(origin.op.func) not in _DECOMPOSES:
+        return []
+    outs = origin.op.event.outs
+    vectors = [outs[0], outs[2]] if len(outs) == 3 else list(outs[1:])
+    used = [op for uid in vectors for op in history.users.get(uid, ()) if op.site]
+    return [history.place("cause", op.site, op.moment, note("uses-vectors")) for op in used]
 
 
 def _bad_leaf(history: History, run: PassState) -> int:

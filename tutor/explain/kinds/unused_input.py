@@ -16,7 +16,7 @@ KIND = "unused-input"
 def raised(history: History, failure: Failure) -> Finding | None:
     """A failed `grad` one of whose inputs cannot be reached from its roots."""
     run = failure.run
-    if run is None or run.event.inputs is None or run.stale is not None or run.failing != NONE:
+    if run is None or run.event.inputs is None or run.stale is not None or failure.op is not None:
         return None
     reachable = {n.event.node for _, root in run.event.roots for n in history.last.walk(root)}
     leaves = {n.event.leaf for n in history.last.nodes.values() if n.event.node in reachable}
