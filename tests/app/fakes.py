@@ -1,4 +1,4 @@
-"""Services without processes and disks: traces made by hand, progress in a dictionary."""
+"""Services without processes: traces made by hand, progress in a file of the test."""
 
 from __future__ import annotations
 
@@ -6,68 +6,26 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from tutor.attempt.judge import decide
-from tutor.attempt.verdict import Answer, Attempt, CheckResult, Verdict
+from tutor.attempt.verdict import (
+    Answer,
+    Attempt,
+    CheckResult,
+    ChoiceResult,
+    QuestionResult,
+    Verdict,
+)
 from tutor.explain import words
 from tutor.explain.finding import Finding
 from tutor.lesson import Evidence, Lesson, Pack, load_pack
+from tutor.progress import Progress
 from tutor.trace.trace import Trace
 
 from . import made
 
 PACK = Path(__file__).parent / "pack"
-
-
-class MemoryProgress:
-    """Keeps what it is told, as the real one does."""
-
-    def __init__(self) -> None:
-        self.codes: dict[tuple[str, str], str] = {}
-        self.standings: dict[tuple[str, str], str] = {}
-        self.hint_counts: dict[tuple[str, str], int] = {}
-        self.passed: dict[tuple[str, str], str] = {}
-        self.at: tuple[str, str] | None = None
-
-    def standing(self, lesson: Lesson, step: str) -> str:
-        return self.standings.get((lesson.id, step), "todo")
-
-    def code(self, lesson: str, step: str) -> str | None:
-        return self.codes.get((lesson, step))
-
-    def keep_code(self, lesson: str, step: str, code: str) -> None:
-        self.codes[lesson, step] = code
-
-    def accepted(self, lesson: str, step: str) -> str | None:
-        return self.passed.get((lesson, step))
-
-    def tried(self, lesson: Lesson, step: str, attempt: Attempt) -> None:
-        key = (lesson.id, step)
-        if attempt.verdict.done:
-            self.standings[key] = "done"
-            self.passed[key] = attempt.code
-        elif self.standings.get(key) != "done":
-            self.standings[key] = "tried"
-
-    def hinted(self, lesson: str, step: str, count: int) -> None:
-        self.hint_counts[lesson, step] = count
-
-    def hints(self, lesson: str, step: str) -> int:
-        return self.hint_counts.get((lesson, step), 0)
-
-    def marked(self, lesson: Lesson, step: str, standing: str) -> None:
-        self.standings[lesson.id, step] = standing
-
-    def place(self) -> tuple[str, str] | None:
-        return self.at
-
-    def moved(self, lesson: str, step: str) -> None:
-        self.at = (lesson, step)
-
-    def close(self) -> None:
-        pass
 
 
 class Stop:
@@ -95,17 +53,41 @@ def version_counter(code: str) -> tuple[Trace, tuple[Finding, ...], Verdict]:
     return made.healthy_trace(code), (), Verdict("passed", passed)
 
 
+def predicted(step: Any, answer: Answer, true: str) -> Verdict:
+    """The verdict on the prediction of the test lesson, where the run made this answer true."""
+    choices = tuple(
+        ChoiceResult(
+            choice.id,
+            choice.text,
+            "holds" if choice.id == true else "fails",
+            choice.id == answer,
+            (CheckResult(choice.text, "holds", "", ""),),
+        )
+        for choice in step.choices
+    )
+    right = answer == true
+    question = QuestionResult(step.id, step.text, true, str(answer), right, choices)
+    return Verdict("passed", (), None, None, (question,), true, right, choices)
+
+
 @dataclass
 class FakeServices:
     """Answers each run from a function of the code; `gate` holds runs back while it is closed."""
 
+    file: Path
     runs: Runs = version_counter
     folder: Path = PACK
-    progress: MemoryProgress = field(default_factory=MemoryProgress)
     gate: asyncio.Event | None = None
     tried: list[tuple[str, Answer]] = field(default_factory=list)
     started: bool = False
     _pack: Pack | None = None
+    _progress: Progress | None = None
+
+    @property
+    def progress(self) -> Progress:
+        if self._progress is None:
+            self._progress = Progress(self.file)
+        return self._progress
 
     def pack(self) -> Pack:
         if self._pack is None:
@@ -121,7 +103,7 @@ class FakeServices:
         self.started = True
 
     def close(self) -> None:
-        pass
+        self.progress.close()
 
     async def _wait(self, cancel: Stop) -> bool:
         """Wait for the gate; True if the run was cancelled meanwhile."""
@@ -152,7 +134,7 @@ class FakeServices:
             return Attempt(step, code, answer, trace, (), decide(step, answer, Evidence(trace, ())))
         trace, found, verdict = self.runs(code)
         if step.kind == "predict":
-            verdict = decide(step, answer, Evidence(trace, found))
+            verdict = predicted(step, answer, "raises" if found else "right")
         return Attempt(step, code, answer, trace, found, verdict)
 
     async def explain(
@@ -162,8 +144,3 @@ class FakeServices:
         await self._wait(cancel)
         trace, found, _ = self.runs(code)
         return trace, found
-
-
-def spec(**kwargs: Any) -> Any:
-    """A stand-in for something that has only these attributes."""
-    return SimpleNamespace(**kwargs)

@@ -94,6 +94,7 @@ def choice_rows(
     """The choices, or once the run has decided, what was said and what is."""
     if verdict is not None and verdict.questions:
         return list(decided_rows(verdict, width, glyphs))
+    judged = _judged(step, picked, verdict)
     rows: list[Row] = []
     number = 0
     for ask in asks(step):
@@ -105,6 +106,10 @@ def choice_rows(
             number += 1
             chosen = option in picked.get(ask.id, ())
             rows += _option(ask, option, text, number, chosen, width, glyphs)
+            if option in judged:
+                rows += _remark(judged[option], width, glyphs)
+    if judged and verdict is not None:
+        return rows + list(_outcome(verdict, judged, width, glyphs))
     ready = answer_of(step, picked) is not None
     does = "commit and run" if step.runs else "commit"
     if ready:
@@ -131,6 +136,38 @@ def _option(
     action = f"pick {ask.id} {option}"
     for part, line in enumerate(wrap(spans, width, " " * (len(lead) + 2))):
         yield Row(line, action=action, key=f"{action} {part}")
+
+
+def _judged(step: AnyStep, picked: Picked, verdict: Verdict | None) -> Mapping[str, ChoiceResult]:
+    """The picks of a question without a run that were judged, and not changed since."""
+    if verdict is None or step.kind != "choice":
+        return {}
+    chosen = {choice.id: choice for choice in verdict.choices if choice.chosen}
+    return chosen if set(chosen) == set(picked.get(step.id, ())) else {}
+
+
+def _remark(choice: ChoiceResult, width: int, glyphs: Glyphs) -> Iterator[Row]:
+    """Whether a pick is right, and what the author says of it."""
+    good = choice.status == "holds"
+    sign = Span(f"    {glyphs.ok if good else glyphs.bad} ", "good" if good else "bad")
+    words = choice.say or ("right" if good else "not this one")
+    for line in wrap((sign, *inline(" ".join(words.split()), "dim")), width, "      "):
+        yield Row(line)
+
+
+def _outcome(
+    verdict: Verdict, judged: Mapping[str, ChoiceResult], width: int, glyphs: Glyphs
+) -> Iterator[Row]:
+    """Done, or what to do next; the right answers are not given away."""
+    wrong = any(choice.status != "holds" for choice in judged.values())
+    if verdict.done:
+        sign, words = Span(f"{glyphs.ok} ", "good"), "Right. n goes on."
+    elif wrong:
+        sign, words = Span(f"{glyphs.mark} ", "warn"), "Not yet. Pick again."
+    else:
+        sign, words = Span(f"{glyphs.mark} ", "warn"), "Right so far, but these are not all."
+    for line in wrap((sign, Span(words, "strong")), width, "  "):
+        yield Row(line, key="outcome")
 
 
 def decided_rows(verdict: Verdict, width: int, glyphs: Glyphs = UNICODE) -> Iterator[Row]:

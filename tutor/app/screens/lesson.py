@@ -304,7 +304,10 @@ class LessonScreen(WorkScreen):
     def _decided(self) -> bool:
         """Whether the run has already said which answer is true."""
         attempt = self.doing.attempt
-        return attempt is not None and bool(attempt.verdict.questions)
+        if attempt is None:
+            return False
+        done = self.step.kind == "choice" and attempt.verdict.done
+        return done or bool(attempt.verdict.questions)
 
     def follow(self, row: Row, view: RowsView) -> None:
         verb, _, rest = row.action.partition(" ")

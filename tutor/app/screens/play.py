@@ -84,7 +84,9 @@ class PlayScreen(WorkScreen):
         try:
             text = read_code(self.file)
         except UnreadableError as error:
-            self.notify(str(error), severity="error", timeout=10)
+            # Without the file: what could not be read must not be written over.
+            self.file = None
+            self.notify(str(error), severity="error", timeout=20)
             return
         self._saved = text
         self._stamp = self.file.stat().st_mtime_ns if self.file.exists() else None
@@ -96,7 +98,8 @@ class PlayScreen(WorkScreen):
 
     def _look_at_file(self) -> None:
         """Take up what another editor saved, unless there are changes of our own."""
-        assert self.file is not None
+        if self.file is None:
+            return
         try:
             stamp = self.file.stat().st_mtime_ns
         except OSError:
