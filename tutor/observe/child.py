@@ -72,6 +72,8 @@ def execute(program: Program, events_fd: int) -> int:
         from tutor.observe.session import Session
 
         session: Session | None = Session(program, log, namespace)
+        if program.profile == "script":
+            _watch_effects(log, session)
     else:
         session = None
     how, code = "ok", 0
@@ -134,6 +136,18 @@ def _main_module(program: Program) -> dict[str, Any]:
             # Tracebacks and warnings quote the line; there is no file to read it from.
             linecache.cache[source.file] = (len(source.text), None, lines, source.file)
     return namespace
+
+
+def _watch_effects(log: Any, session: Any) -> None:
+    import torch
+
+    from tutor.observe.effects import Effects
+
+    effects = Effects(log)
+    effects.start()
+    session.stack.on_return(
+        torch.save.__code__, lambda frame, result: effects.wrote(frame.f_locals.get("f"))
+    )
 
 
 def _settle(program: Program) -> None:

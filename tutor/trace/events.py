@@ -377,6 +377,16 @@ class Answer(Event, frozen=True, tag="answer"):
     data: object = None
 
 
+class Effect(Event, frozen=True, tag="effect"):
+    """A script did something that outlives it: `kind` is "file", "connection", "process", "input".
+
+    Temporary files do not count. Told in the script profile only.
+    """
+
+    kind: str
+    what: str
+
+
 class Truncated(Event, frozen=True, tag="trunc"):
     """Counts of what the observer left out for want of budget."""
 
@@ -423,6 +433,7 @@ AnyEvent = (
     | Warned
     | Raised
     | Answer
+    | Effect
     | Truncated
     | Finished
 )
