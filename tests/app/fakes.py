@@ -102,6 +102,10 @@ class FakeServices:
     def start(self) -> None:
         self.started = True
 
+    @property
+    def ready(self) -> bool:
+        return self.started
+
     def close(self) -> None:
         self.progress.close()
 

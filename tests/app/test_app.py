@@ -468,3 +468,36 @@ async def test_the_ascii_set_needs_no_other_letters(make):
         text = await press(pilot, "r")
         rest = {c for c in text if not c.isascii()}
         assert rest <= {"→", "·", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "▔", "▎"}
+
+
+# -- coming back ---------------------------------------------------------------------------
+
+
+async def test_answers_that_were_not_handed_in_are_there_the_next_day(make, services):
+    for place, keys in (("guess", ["2"]), ("order", ["J"])):
+        app = make(f"try.every-kind/{place}")
+        async with app.run_test(size=MEDIUM) as pilot:
+            await settle(pilot)
+            app.screen.action_show("code")
+            await settle(pilot)
+            await press(pilot, *keys)
+            picked, order = dict(app.screen.doing.picked), app.screen.doing.order
+        again = make(f"try.every-kind/{place}")
+        async with again.run_test(size=MEDIUM) as pilot:
+            await settle(pilot)
+            assert dict(again.screen.doing.picked) == picked
+            assert again.screen.doing.order == order
+
+
+async def test_going_on_stops_the_run_and_its_end_is_not_shown_elsewhere(make, services):
+    services.gate = asyncio.Event()
+    app = make()
+    async with app.run_test(size=MEDIUM) as pilot:
+        await settle(pilot)
+        await pilot.press("r")
+        await pilot.pause()
+        await press(pilot, "n")
+        assert app.screen.step.id == "which"
+        assert not app.screen.running
+        assert app.screen.shown.trace is None
+    assert services.progress.tries("try.every-kind", "repair") == ()

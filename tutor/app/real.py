@@ -67,6 +67,10 @@ class RealServices:
     def start(self) -> None:
         self.runner.start()
 
+    @property
+    def ready(self) -> bool:
+        return self.runner.ready
+
     def close(self) -> None:
         if self._runner is not None:
             self._runner.close()

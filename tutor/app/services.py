@@ -6,7 +6,6 @@ Importing this module imports none of them: the first frame is painted before le
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -48,6 +47,10 @@ class Services(Protocol):
     def start(self) -> None:
         """Begin to make the process ready that runs programs."""
 
+    @property
+    def ready(self) -> bool:
+        """Whether a run would start at once."""
+
     def close(self) -> None:
         """End all runs and processes, and write down what waits."""
 
@@ -69,15 +72,23 @@ class Services(Protocol):
         """Run a code that belongs to no lesson, and say what happened."""
 
 
+def answer_text(answer: Answer) -> str:
+    """An answer on one line, for the record."""
+    if isinstance(answer, dict):
+        return ", ".join(f"{name}: {value}" for name, value in answer.items())
+    if isinstance(answer, tuple):
+        return " ".join(map(str, answer))
+    return answer or ""
+
+
 def standing(progress: Progress, lesson: Lesson, step: str) -> Standing:
     """How a step of a lesson stands."""
     return progress.status(lesson.id, step, lesson.revision)
 
 
-def note_try(progress: Progress, lesson: Lesson, made: Attempt) -> None:
-    """Write a try down."""
-    answer = made.answer
-    text = answer if isinstance(answer, str) else "" if answer is None else json.dumps(answer)
+def note_try(progress: Progress, lesson: Lesson, made: Attempt, sure: str = "") -> None:
+    """Write a try down; `sure` is how sure the learner was, where that was asked."""
+    text = answer_text(made.answer) + (f" (sure: {sure})" if sure else "")
     verdict = made.verdict
     progress.tried(
         lesson.id,

@@ -1,0 +1,302 @@
+"""The screen of panes: prose, code, what torch did, the explanation, and time."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Container, Vertical
+from textual.reactive import reactive
+from textual.screen import Screen
+from textual.widget import Widget
+
+from tutor.app.model.explanation import WordsOf, sentence
+from tutor.app.model.glyphs import Glyphs
+from tutor.app.model.graph import LIMIT
+from tutor.app.model.rows import Row, Span, Spans, wrap
+from tutor.app.model.shown import Shown
+from tutor.app.model.timeline import moment_words
+from tutor.app.panes import TITLES, VIEWS, contents, marks
+from tutor.app.services import Services
+from tutor.app.widgets.answers import AnswersView
+from tutor.app.widgets.bars import KeyLine, Keys, Tab, TabStrip, TimeBar, TimeView, TopLine
+from tutor.app.widgets.editor import CodeEditor
+from tutor.app.widgets.prose import ProsePane
+from tutor.app.widgets.rows import Content, RowsView
+
+PANES = ("lesson", "code", *VIEWS, "explanation")
+
+
+class PanesScreen(Screen[None]):
+    """Lays the panes out, hands them what is shown, and brings them to the front."""
+
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 (textual declares it without ClassVar)
+        (0, "-narrow"),
+        (100, "-medium"),
+        (160, "-wide"),
+    ]
+    AUTO_FOCUS = ""
+
+    shown: reactive[Shown] = reactive(Shown(), always_update=True)
+    running: reactive[bool] = reactive(False)
+    edited: reactive[bool] = reactive(False)
+    view: reactive[str] = reactive("graph")
+    """The observing pane that is shown."""
+    pane: reactive[str] = reactive("lesson")
+    """The pane that is shown where only one fits."""
+    live: reactive[bool] = reactive(False)
+
+    def __init__(self, services: Services, glyphs: Glyphs, *, ascii_borders: bool = False) -> None:
+        super().__init__()
+        self.services = services
+        self.glyphs = glyphs
+        self.graph_limit = LIMIT
+        self.composed = False
+        """Whether the widgets are there to be handed something."""
+        self._ascii = ascii_borders
+
+    def keys_now(self) -> Keys:
+        """The keys to name at the bottom."""
+        raise NotImplementedError
+
+    # -- parts -----------------------------------------------------------------------
+
+    def compose(self) -> ComposeResult:
+        yield TopLine(self.glyphs, id="top")
+        yield TabStrip(id="tabs")
+        with Container(id="body"):
+            prose = ProsePane(id="lesson", classes="frame")
+            prose.border_title = "Lesson"
+            yield prose
+            with Vertical(id="code-frame", classes="frame") as frame:
+                frame.border_title = "Code"
+                yield AnswersView(id="setup")
+                yield CodeEditor(id="code")
+                yield from self.compose_answers()
+                yield AnswersView(id="sentence")
+            with Vertical(id="observe", classes="frame") as observe:
+                observe.border_title = "What torch did"
+                yield TabStrip(id="views")
+                for name in VIEWS:
+                    yield RowsView(id=name, classes="-active" if name == self.view else "")
+            explanation = RowsView(id="explanation", classes="frame")
+            explanation.border_title = "Explanation"
+            yield explanation
+        yield TimeBar(self.glyphs, id="time")
+        yield KeyLine(id="keys")
+
+    def compose_answers(self) -> ComposeResult:
+        """Widgets between the code and the sentence."""
+        yield from ()
+
+    @property
+    def editor(self) -> CodeEditor:
+        return self.query_one("#code", CodeEditor)
+
+    @property
+    def words(self) -> WordsOf:
+        return self.services.words
+
+    @property
+    def narrow(self) -> bool:
+        return self.has_class("-narrow")
+
+    def frame_of(self, pane: str) -> Widget:
+        """The bordered widget that holds a pane."""
+        if pane in VIEWS:
+            return self.query_one("#observe")
+        return self.query_one("#code-frame" if pane == "code" else f"#{pane}")
+
+    def widget_of(self, pane: str) -> Widget:
+        """The widget that takes the focus for a pane."""
+        return self.query_one(f"#{pane}")
+
+    def on_mount(self) -> None:
+        self.composed = True
+        self.set_class(self._ascii, "-ascii")
+        self.paint()
+        self.paint_tabs()
+        self.paint_keys()
+
+    # -- showing ---------------------------------------------------------------------
+
+    def watch_shown(self) -> None:
+        if self.composed:
+            self.paint()
+
+    def watch_view(self, view: str) -> None:
+        if self.composed:
+            for name in VIEWS:
+                self.query_one(f"#{name}").set_class(name == view, "-active")
+            self.paint_tabs()
+
+    def watch_pane(self) -> None:
+        if self.composed:
+            self.paint_tabs()
+
+    def watch_running(self) -> None:
+        if self.composed:
+            self.paint_title()
+            self.paint_time()
+            self.paint_keys()
+
+    def watch_edited(self) -> None:
+        if self.composed:
+            self.paint_title()
+            self.paint_marks()
+            self.paint_sentence()
+            self.paint_keys()
+
+    def watch_live(self) -> None:
+        if self.composed:
+            self.paint_title()
+
+    def paint(self) -> None:
+        """Hand every pane what it shows now."""
+        for name, content in contents(
+            self.shown, self.glyphs, self.words, self.graph_limit
+        ).items():
+            self.query_one(f"#{name}", RowsView).content = content
+        self.paint_marks()
+        self.paint_time()
+        self.paint_sentence()
+        self.paint_title()
+        self.paint_keys()
+
+    def paint_marks(self) -> None:
+        self.editor.marks = {} if self.edited else marks(self.shown, self.glyphs)
+        self.editor.here = 0 if self.edited else self.shown.here()
+
+    def paint_time(self) -> None:
+        view = self.shown
+        bar = self.query_one("#time", TimeBar)
+        if view.trace is None or view.live:
+            words = "Nothing has run yet: r runs the code."
+            if self.running:
+                ready = self.services.ready
+                words = "Running…" if ready else "Loading torch; the first run waits for it…"
+            bar.view = TimeView(words=words)
+            return
+        gaps = tuple(view.line.fraction(moment) for moment in view.line.gaps)
+        words = moment_words(view.trace, view.line, view.moment)
+        bar.view = TimeView(view.line.fraction(view.moment), words, gaps, shown=True)
+
+    def paint_sentence(self) -> None:
+        view = self.query_one("#sentence", AnswersView)
+        shown = self.shown
+        text, role = sentence(shown.trace, shown.findings, shown.verdict, self.words)
+        if shown.live or self.edited:
+            text = ""
+        sign = {"good": self.glyphs.ok, "bad": self.glyphs.bad, "warn": self.glyphs.bad}.get(
+            role, ""
+        )
+        why = "  e: why" if role in ("bad", "warn") else ""
+        spans: Spans = (Span(f"{sign} ", role), Span(text), Span(why, "link"))
+        view.content = Content(partial(_sentence_rows, spans if text else ()))
+        view.set_class(bool(text), "-some")
+
+    def paint_title(self) -> None:
+        frame = self.query_one("#code-frame")
+        said = "Code"
+        if self.running:
+            said = f"Code {self.glyphs.sep} running"
+        elif self.edited and self.shown.trace is not None:
+            said = f"Code {self.glyphs.sep} edited since the run"
+        if self.live:
+            said += f" {self.glyphs.sep} live"
+        frame.border_title = said
+        inside = self.editor.has_focus
+        frame.border_subtitle = "Esc leaves the editor" if inside else ""
+
+    def paint_tabs(self) -> None:
+        views = self.query_one("#views", TabStrip)
+        views.tabs = tuple(Tab(name, TITLES[name]) for name in VIEWS)
+        views.active = self.view
+        strip = self.query_one("#tabs", TabStrip)
+        strip.tabs = tuple(Tab(name, TITLES[name]) for name in self.panes())
+        strip.active = self.pane
+        active = self.frame_of(self.pane)
+        for frame in self.query(".frame"):
+            frame.set_class(frame is active, "-active")
+
+    def paint_keys(self) -> None:
+        self.query_one("#keys", KeyLine).view = self.keys_now()
+
+    def panes(self) -> tuple[str, ...]:
+        """The panes that there are, in the order of the tabs."""
+        return PANES
+
+    # -- choosing panes --------------------------------------------------------------
+
+    def action_show(self, pane: str) -> None:
+        """Bring a pane to the front and into focus."""
+        if pane not in self.panes():
+            return
+        if pane in VIEWS:
+            self.view = pane
+        self.pane = pane
+        if self.has_class("-zoomed"):
+            self.zoom_to(self.frame_of(pane))
+        widget = self.widget_of(pane)
+        if pane == "code" and widget is self.editor and self.narrow:
+            self.set_focus(None)
+        else:
+            self.call_after_refresh(self.focus_on, widget)
+
+    def focus_on(self, widget: Widget) -> None:
+        if widget.focusable:
+            self.set_focus(widget)
+
+    def action_edit(self) -> None:
+        """Into the editor."""
+        if "code" not in self.panes():
+            return
+        if self.editor.read_only:
+            self.action_show("code")
+            return
+        self.pane = "code"
+        if self.has_class("-zoomed"):
+            self.zoom_to(self.frame_of("code"))
+        self.call_after_refresh(self.focus_on, self.editor)
+
+    @on(CodeEditor.Left)
+    def _left_editor(self) -> None:
+        if self.narrow or self.has_class("-zoomed"):
+            self.set_focus(None)
+        else:
+            self.focus_on(self.query_one(f"#{self.view}"))
+
+    @on(TabStrip.Chosen)
+    def _tab_chosen(self, message: TabStrip.Chosen) -> None:
+        self.action_show(message.pane)
+
+    def on_descendant_focus(self) -> None:
+        self.paint_title()
+        self.paint_keys()
+
+    def on_descendant_blur(self) -> None:
+        self.paint_title()
+        self.paint_keys()
+
+    def action_zoom(self) -> None:
+        """One pane alone, or all of them again."""
+        if self.has_class("-zoomed"):
+            self.remove_class("-zoomed")
+            for frame in self.query(".frame"):
+                frame.remove_class("-zoom")
+            return
+        focused = self.focused
+        around = focused.ancestors_with_self if focused else ()
+        frames = (w for w in around if isinstance(w, Widget) and w.has_class("frame"))
+        self.zoom_to(next(frames, self.frame_of(self.pane)))
+
+    def zoom_to(self, chosen: Widget) -> None:
+        self.add_class("-zoomed")
+        for frame in self.query(".frame"):
+            frame.set_class(frame is chosen, "-zoom")
+
+
+def _sentence_rows(spans: Spans, width: int) -> list[Row]:
+    """The line under the editor; Enter or a click on it opens the explanation."""
+    return [Row(line, action="why") for line in wrap(spans, width, "  ") if line]
