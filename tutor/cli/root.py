@@ -24,6 +24,7 @@ class Entry(NamedTuple):
 
 COMMANDS = {
     "open": Entry("tutor.cli.open", "open_file", "Open a Python file in the playground."),
+    "explain": Entry("tutor.cli.explain", "explain", "Run a script and say what happened."),
     "plain": Entry("tutor.cli.plain", "plain", "Walk through lessons by lines of text."),
     "progress": Entry("tutor.cli.progress", "progress", "Take your progress to another machine."),
     "doctor": Entry("tutor.cli.doctor", "doctor", "Check that everything needed is there."),

@@ -37,21 +37,6 @@ def file_of(history: History, name: str) -> str:
     return known[0] if known is not None else ""
 
 
-def returns(function: source.Function) -> list[ast.Return]:
-    """The return statements of a function, without those of functions inside it."""
-    found: list[ast.Return] = []
-    pending: list[ast.AST] = list(function.body)
-    while pending:
-        node = pending.pop(0)
-        if isinstance(node, ast.Return):
-            found.append(node)
-        elif not isinstance(
-            node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
-        ):
-            pending.extend(ast.iter_child_nodes(node))
-    return found
-
-
 def applied(history: History, place: Place) -> str:
     """The Function of the user's that a line applies, "" where it applies none."""
     node = source.statement(history.text(place.file), place.line)

@@ -149,6 +149,21 @@ def names_read(node: ast.AST) -> set[str]:
     }
 
 
+def returns(function: Function) -> list[ast.Return]:
+    """The return statements of a function, without those of functions inside it."""
+    found: list[ast.Return] = []
+    pending: list[ast.AST] = list(function.body)
+    while pending:
+        node = pending.pop(0)
+        if isinstance(node, ast.Return):
+            found.append(node)
+        elif not isinstance(
+            node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
+        ):
+            pending.extend(ast.iter_child_nodes(node))
+    return found
+
+
 def never_returns(function: Function) -> bool:
     """Whether a function ends by raising, or has no body to speak of."""
     last = function.body[-1]

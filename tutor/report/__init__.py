@@ -1,1 +1,1 @@
-"""."""
+"""What happened in a run, for people (`text`) and for programs (`json`)."""

@@ -13,7 +13,6 @@ from tutor.explain.custom import (
     function_classes,
     function_of,
     method_around,
-    returns,
 )
 from tutor.explain.finding import Fact, Finding, FindingPlace, Fix
 from tutor.explain.history import Failure, History
@@ -78,7 +77,7 @@ def _returned(history: History, failure: Failure, owner: str, node: NodeState) -
     variant = "returned"
     count = _COUNT.search(failure.message)
     if back is not None:
-        lines = returns(back)
+        lines = source.returns(back)
         causes += [
             history.line_place("cause", file, one.lineno, note("returns")) for one in lines[:2]
         ]
@@ -146,7 +145,7 @@ def _no_return(history: History) -> list[Finding]:
             if node is None or cls is None:
                 continue
             back = source.method(cls, "backward")
-            if back is None or any(r.value is not None for r in returns(back)):
+            if back is None or any(r.value is not None for r in source.returns(back)):
                 continue
             if source.never_returns(back):
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tutor.explain import edits
+from tutor.explain import edits, source
 from tutor.explain.build import finding, fix, note, surfaced
 from tutor.explain.finding import Fact, Finding, FindingPlace, Fix
 from tutor.explain.history import Failure, History, bare, op_name
@@ -100,6 +100,11 @@ def _fixes(history: History, trouble: Stale, where: FindingPlace | None) -> list
     here = write.site[-1]
     text = history.text(here.file)
     found: list[Fix | None] = []
+    outside, stays = _in_helper(history, trouble)
+    if outside is not None:
+        found.append(outside)
+    if stays:
+        return found
     plain = edits.out_of_place(text, here.file, here.line)
     if plain is None:
         plain = edits.drop_keyword(text, here.file, here.line, "inplace")
@@ -108,9 +113,42 @@ def _fixes(history: History, trouble: Stale, where: FindingPlace | None) -> list
     found.append(fix("clone-first", {"line": here.line}, clone))
     keeper = trouble.node.site[-1] if trouble.node.site else None
     known = history.tensor(trouble.save.uid) if trouble.save.uid != NONE else None
-    if keeper is not None and known is not None:
+    if keeper is not None and known is not None and trouble.save.role != "output":
         names = [n.name for n in known.names if n.frame == keeper.frame]
         for name in names[:1]:
             copy = edits.read_clone(history.text(keeper.file), keeper.file, keeper.line, name)
             found.append(fix("save-clone", {"line": keeper.line, "name": name}, copy))
     return found
+
+
+def _in_helper(history: History, trouble: Stale) -> tuple[Fix | None, bool]:
+    """(a copy for the helper that writes, whether a change inside it would lose the write).
+
+    A helper that writes into its argument and returns nothing is called for that write: its
+    caller can give it a copy, while a new tensor inside would be seen by nobody.
+    """
+    write = trouble.write
+    assert write is not None
+    if len(write.site) < 2:
+        return None, False
+    here, caller = write.site[-1], write.site[-2]
+    around = source.function_at(history.text(here.file), here.line)
+    known = history.tensor(write.uid)
+    if around is None or known is None:
+        return None, False
+    parameters = {a.arg for a in (*around.args.posonlyargs, *around.args.args)}
+    given = any(
+        n.frame == here.frame and n.name in parameters and n.since <= write.moment
+        for n in known.names
+    )
+    if not given or any(r.value is not None for r in source.returns(around)):
+        return None, False
+    text = history.text(caller.file)
+    node = source.statement(text, caller.line)
+    reads = source.names_read(node) if node is not None else set()
+    for named in known.names:
+        if named.frame == caller.frame and named.name in reads:
+            code = f"{named.name} = {named.name}.clone()"
+            edit = edits.insert_before(text, caller.file, caller.line, code)
+            return fix("copy-for-helper", {"line": caller.line, "name": named.name}, edit), True
+    return None, True

@@ -1,0 +1,179 @@
+"""`explain`: run a script, and say what happened in it, why, where, and what to change."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sys
+import tokenize
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from tutor.diagnose import Diagnosis
+    from tutor.run import Cancel
+    from tutor.trace import Program
+
+MOST_LINES = 100_000
+"""A source with more lines than this is refused."""
+
+
+@click.command(context_settings={"ignore_unknown_options": False})
+@click.argument("file", required=False)
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+@click.option("-m", "module", metavar="MODULE", help="Run a module, as python -m does.")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
+)
+@click.option("-o", "--output", "out", type=click.Path(dir_okay=False, path_type=Path),
+              metavar="OUT", help="Write the report to this file.")  # fmt: skip
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S",
+              help="Stop the script after S seconds.")  # fmt: skip
+@click.option(
+    "--verify/--no-verify",
+    default=None,
+    help="Run the script again with each fix, or never. Without either: if that does no harm.",
+)
+def explain(
+    file: str | None,
+    args: tuple[str, ...],
+    module: str | None,
+    form: str,
+    out: Path | None,
+    timeout: float | None,
+    verify: bool | None,
+) -> int:
+    """Run a script and say what happened.
+
+    FILE is a Python script, or - for one on standard input; what follows it (after --, if it
+    looks like an option) goes to the script. The script runs in this folder, and its output
+    comes through. The exit status is 0 if nothing is wrong, 1 if something is.
+    """
+    program = _program(file, args, module, timeout)
+    stream = sys.stderr if form == "json" and out is None else sys.stdout
+    diagnosis = _diagnose(program, verify, stream)
+    _write(diagnosis, form, out)
+    return 0 if diagnosis.healthy else 1
+
+
+def _program(
+    file: str | None, args: tuple[str, ...], module: str | None, timeout: float | None
+) -> Program:
+    from tutor.trace import Program, Source
+
+    if module is not None:
+        words = args if file is None else (file, *args)
+        return Program(
+            (), profile="script", argv=words, module=module, cwd=os.getcwd(), timeout=timeout,
+            seed=None,
+        )  # fmt: skip
+    if file is None:
+        raise click.UsageError("Name a script: autograd-tutor explain FILE (or -m MODULE, or -).")
+    if file == "-":
+        name, text = "<stdin>", _decoded(sys.stdin.buffer.read(), "Standard input")
+    else:
+        name, text = os.path.abspath(file), _read(Path(file))
+    return Program(
+        (Source(name, text),), profile="script", argv=args, cwd=os.getcwd(), timeout=timeout,
+        seed=None,
+    )  # fmt: skip
+
+
+def _read(path: Path) -> str:
+    """The text of a script. Raises `click.ClickException` with what to do."""
+    if path.is_dir():
+        raise click.ClickException(f"{path} is a folder. Name the script in it.")
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise click.ClickException(f"There is no file {path}.") from None
+    except OSError as error:
+        raise click.ClickException(f"{path} cannot be read: {error.strerror}.") from None
+    return _decoded(data, str(path))
+
+
+def _decoded(data: bytes, name: str) -> str:
+    """The text of a source, decoded as Python would. Raises `click.ClickException`."""
+    if b"\0" in data:
+        raise click.ClickException(f"{name} holds NUL bytes: it is no Python source.")
+    rows = iter(data.splitlines(keepends=True))
+    try:
+        encoding, _ = tokenize.detect_encoding(lambda: next(rows, b""))
+        text = data.decode(encoding)
+    except (SyntaxError, UnicodeDecodeError):
+        raise click.ClickException(
+            f"{name} is not UTF-8, and does not say what else it is. Save it as UTF-8."
+        ) from None
+    count = text.count("\n") + 1
+    if count > MOST_LINES:
+        raise click.ClickException(
+            f"{name} has {count} lines; at most {MOST_LINES} can be explained."
+        )
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _diagnose(program: Program, verify: bool | None, stream: Any) -> Diagnosis:
+    from tutor.diagnose import diagnose
+    from tutor.run import Cancel, Runner
+
+    def show(number: int, data: bytes) -> None:
+        target = stream if number == 1 else sys.stderr
+        target.buffer.write(data)
+        target.buffer.flush()
+
+    cancel = Cancel()
+    runner = Runner()
+    try:
+        with _interrupts(cancel):
+            return diagnose(program, runner, verify=verify, on_output=show, cancel=cancel)
+    finally:
+        runner.close()
+
+
+@contextmanager
+def _interrupts(cancel: Cancel) -> Iterator[None]:
+    """Ctrl-C ends the script, not us: what was seen so far is explained."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        cancel.set()
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _write(diagnosis: Diagnosis, form: str, out: Path | None) -> None:
+    sys.stdout.flush()
+    if form == "json":
+        from tutor.report import json as report
+
+        text = json.dumps(report.render(diagnosis), ensure_ascii=False, indent=2)
+    else:
+        from tutor.report import text as report_text
+
+        color = out is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        width = shutil.get_terminal_size((88, 24)).columns if out is None else 88
+        text = report_text.render(diagnosis, color=color, width=width)
+        if out is None and _printed(diagnosis):
+            text = "\n" + text
+    if out is None:
+        click.echo(text)
+        return
+    try:
+        out.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise click.ClickException(f"{out} cannot be written: {error.strerror}.") from None
+
+
+def _printed(diagnosis: Diagnosis) -> bool:
+    end = diagnosis.trace.end
+    return end is not None and bool(end.output)
