@@ -414,7 +414,7 @@ while True: raw(frame)
     trace = run(runner, code, timeout=20)
     assert trace.end.outcome == "killed"
     assert "more than can be recorded" in trace.end.message
-    assert 20_000 < len(trace) < 90_000  # the limit, and the chunk that passed it
+    assert len(trace) == 20_000
 
 
 def test_a_frame_that_never_ends(runner):

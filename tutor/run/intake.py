@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from itertools import islice
 
-from tutor.run.limits import Limits
+from tutor.run.limits import MIB, Limits
 from tutor.trace import Trace
 from tutor.trace.events import AnyEvent
 from tutor.trace.trace import Outcome
@@ -25,11 +25,12 @@ class Intake:
     def __init__(self, trace: Trace, limits: Limits, on_events: OnEvents | None) -> None:
         self._trace = trace
         self._limits = limits
-        self.on_events = on_events
+        self._on_events = on_events
         self._reader = Reader()
         self._backlog: deque[AnyEvent] = deque()
         self._bytes = 0
         self._count = 0
+        self._muted = False
         self.fault: tuple[Outcome, str] | None = None
 
     @property
@@ -39,12 +40,12 @@ class Intake:
 
     def feed(self, data: bytes) -> None:
         """Decode these bytes; what comes after a fault is dropped."""
-        if self.fault is not None:
+        if self.fault is not None or self._muted:
             return
         self._bytes += len(data)
         try:
             while events := self._reader.feed(data):
-                self._backlog.extend(events)
+                self._backlog.extend(events[: max(0, self._limits.events - self._count)])
                 self._count += len(events)
                 data = b""
         except Garbled as error:
@@ -52,9 +53,15 @@ class Intake:
         if self._bytes > self._limits.event_bytes or self._count > self._limits.events:
             self.fault = (
                 "killed",
-                f"It did more than can be recorded ({self._count} events). "
-                "Make it shorter, or its loops fewer.",
+                f"It did more than can be recorded ({self._limits.events:,} events, or "
+                f"{self._limits.event_bytes // MIB} MiB of them). Let its loops run less often.",
             )
+
+    def mute(self) -> None:
+        """Call nobody back, and fold nothing more."""
+        self._on_events = None
+        self._backlog.clear()
+        self._muted = True
 
     def fold(self, seconds: float) -> None:
         """Fold waiting events for about so long, then tell who listens."""
@@ -75,5 +82,5 @@ class Intake:
             folded += part
             if time.monotonic() > until:
                 break
-        if self.on_events is not None and folded:
-            self.on_events(self._trace, folded)
+        if self._on_events is not None and folded:
+            self._on_events(self._trace, folded)

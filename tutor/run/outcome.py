@@ -60,6 +60,13 @@ def judge(trace: Trace, gone: Gone, limits: Limits) -> Verdict:
     return outcome, code, None, left
 
 
+def stopped(verdict: Verdict, gone: Gone) -> Verdict:
+    """What a run that we ended came to: the reason is ours, code and signal are its own."""
+    outcome, _, _, message = verdict
+    code = -signal.SIGKILL if gone.code is None else gone.code
+    return (outcome, None, int(-code), message) if code < 0 else (outcome, code, None, message)
+
+
 def _signalled(number: int, oom: bool, limits: Limits) -> Verdict:
     if number == signal.SIGXCPU:
         message = f"It used more than {limits.cpu_seconds} s of processor time."

@@ -17,7 +17,8 @@ from tutor.run.drive import drive, drive_async
 from tutor.run.intake import OnEvents
 from tutor.run.limits import Limits
 from tutor.run.link import Link
-from tutor.run.session import APP, BLOCKING, OnOutput, Pace, Session
+from tutor.run.session import Session
+from tutor.run.streams import APP, BLOCKING, OnOutput, Pace
 from tutor.trace import Program, Trace
 
 BACKEND_VARIABLE = "AUTOGRAD_TUTOR_BACKEND"

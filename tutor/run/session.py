@@ -1,45 +1,30 @@
 """One run, from the wait for a seat to its end: a machine without a loop of its own.
 
 Whoever drives it waits until one of `sources()` is readable or `deadline()` has come, and
-then calls `step()`, until `done`. No step blocks, and each takes about as long as its pace says.
+then calls `step()`, until `done`. Each step takes about as long as its pace says, and waits for
+nothing, except for the sweep after a warden that the program killed.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import socket
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from enum import IntEnum
 
 from tutor.run import system
 from tutor.run.cancel import Cancel
-from tutor.run.intake import Intake, OnEvents
+from tutor.run.intake import OnEvents
+from tutor.run.launch import launch
 from tutor.run.limits import Limits
 from tutor.run.link import Link
-from tutor.run.outcome import Gone, Verdict, judge
-from tutor.run.output import Output
-from tutor.run.protocol import (
-    BY_ITSELF,
-    FAULT,
-    GO,
-    INTERRUPT,
-    KILL,
-    PLAIN,
-    READY,
-    WATCH,
-    Request,
-    encode_request,
-    write_file,
-)
-from tutor.run.scratch import make_scratch, remove_scratch
+from tutor.run.outcome import Gone, Verdict, judge, stopped
+from tutor.run.protocol import BY_ITSELF, FAULT, GO, INTERRUPT, KILL, READY
+from tutor.run.scratch import remove_scratch
 from tutor.run.seat import Seat
+from tutor.run.streams import BLOCKING, OnOutput, Pace, Streams
 from tutor.trace import End, Program, Trace
-
-OnOutput = Callable[[int, bytes], None]
 
 START_PATIENCE = 60.0
 """Seconds that a host or a spare gets for its imports."""
@@ -49,21 +34,6 @@ END_PATIENCE = 3.0
 """Seconds that a warden gets to end a run that it was told to end."""
 ATTEMPTS = 3
 """Seats that are tried before a run is given up; no program runs twice."""
-
-OUTPUT_CHUNK = 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """How much is done in one step: bytes of events decoded, and seconds of folding."""
-
-    chunk: int
-    seconds: float
-
-
-BLOCKING = Pace(256 * 1024, 0.05)
-APP = Pace(16 * 1024, 0.004)
-"""Between two turns of an event loop: a key press must not wait longer than a frame."""
 
 
 class Phase(IntEnum):
@@ -96,11 +66,8 @@ class Session:
         self._limits = limits
         self._program = program
         self._script = program.profile == "script"
-        self._on_output = on_output
         self._cancel = cancel or Cancel()
-        self._pace = pace
-        self._intake = Intake(self.trace, limits, on_events)
-        self._output = Output(limits.output_bytes)
+        self._streams = Streams(self.trace, limits, pace, on_events, on_output)
         self._phase = Phase.WAITING
         self._seat: Seat | None = None
         self._attempts = 0
@@ -110,8 +77,6 @@ class Session:
         self._gone = Gone(None, BY_ITSELF, 0)
         self._interrupted = False
         self._cut = False
-        self._pipes: dict[int, int] = {}
-        """Read ends, and the stream of each: 1, 2, or 0 for the events."""
         self._scratch: str | None = None
         self._oom = system.oom_kills()
         self._began = time.monotonic()
@@ -135,7 +100,7 @@ class Session:
     @property
     def busy(self) -> bool:
         """There is more to do at once, readable or not."""
-        return self._intake.busy or self._phase is Phase.DRAINING
+        return self._streams.intake.busy or self._phase is Phase.DRAINING
 
     def sources(self) -> frozenset[int]:
         """Descriptors to wait for; all others may be closed at the next step."""
@@ -148,8 +113,7 @@ class Session:
             numbers.add(self._seat.control.fileno())
             if self._phase is Phase.ASKED:
                 numbers.add(self._seat.request.fileno())
-        numbers.update(fd for fd, stream in self._pipes.items() if stream or not self.busy)
-        return frozenset(numbers)
+        return frozenset(numbers.union(self._streams.sources()))
 
     def deadline(self) -> float | None:
         """When to step though nothing became readable (`time.monotonic`)."""
@@ -165,19 +129,15 @@ class Session:
             self._hear_child()
         if self._phase in (Phase.ASKED, Phase.RUNNING, Phase.ENDING):
             self._hear_warden()
-        more = self._read_pipes()
-        self._intake.fold(self._pace.seconds)
-        if self._intake.fault is not None and self._verdict is None:
-            outcome, message = self._intake.fault
-            self._end_as((outcome, None, None, message))
+        more = self._read_streams()
         if self._until is not None and time.monotonic() >= self._until:
             self._overdue()
-        if self._phase is Phase.DRAINING and not more and not self._intake.busy:
+        if self._phase is Phase.DRAINING and not more:
             self._finish()
 
     def stop(self, message: str) -> None:
         """End the run as cancelled, without a grace."""
-        if self._phase < Phase.DRAINING:
+        if self._phase < Phase.ENDING:
             self._verdict = self._verdict or ("cancelled", None, None, message)
             self._kill()
 
@@ -192,8 +152,7 @@ class Session:
 
     def abandon(self) -> None:
         """Nobody wants the result any more: end the run, and call nobody back."""
-        self._on_output = None
-        self._intake.on_events = None
+        self._streams.mute()
         self.stop("It was cancelled.")
 
     def close(self) -> None:
@@ -202,8 +161,7 @@ class Session:
         self._cancel.unsubscribe(self._waker)
         self._retire_seat()
         self._unwatch()
-        self._retired += (*self._pipes, self._waker, self._woken)
-        self._pipes.clear()
+        self._retired += (*self._streams.drop(), self._waker, self._woken)
         self._bury()
 
     def _bury(self) -> None:
@@ -224,7 +182,7 @@ class Session:
         self._unwatch()
         self._seat = seat
         try:
-            self._ask(seat)
+            self._launch(seat)
         except (ValueError, OSError) as error:
             self._retire_seat()
             self._conclude(("error", None, None, f"The program cannot be run: {error}."))
@@ -247,46 +205,16 @@ class Session:
                 return
         self._link.nudge()
 
-    def _ask(self, seat: Seat) -> None:
+    def _launch(self, seat: Seat) -> None:
         """Send the program to the child of a seat. Raises ValueError and OSError."""
-        warm = seat.warm
-        descriptors: list[int] = []
-        try:
-            descriptors.append(write_file(encode_request(self._request())))
-            descriptors.append(self._stdin())
-            # One pipe for both streams keeps their order, but a script's are passed through.
-            for stream in (0, 1, 2) if self._script else (0, 1):
-                read, write = os.pipe()
-                system.widen(read)
-                os.set_blocking(read, False)
-                self._pipes[read] = stream
-                descriptors.append(write)
-            file, stdin, events, stdout = descriptors[:4]
-            sent = seat.send(file, (stdin, stdout, descriptors[-1]), events)
-        finally:
-            for descriptor in descriptors:
-                os.close(descriptor)
+        patience = WARM_PATIENCE if seat.warm else START_PATIENCE
+        launched = launch(self._program, self._limits, seat)
         self._phase = Phase.ASKED
-        if not sent:
+        self._until = time.monotonic() + patience
+        self._streams.pipes = launched.pipes
+        self._scratch = launched.scratch
+        if not launched.sent:
             self._try_again()
-            return
-        scratch = None if self._scratch is None else os.fsencode(self._scratch)
-        seat.tell(PLAIN if scratch is None else WATCH + scratch)
-        self._until = time.monotonic() + (WARM_PATIENCE if warm else START_PATIENCE)
-
-    def _request(self) -> Request:
-        if self._script:
-            folder = os.fsencode(self._program.cwd or os.getcwd())
-            return Request(self._program, folder, dict(os.environb), None)
-        self._scratch = self._scratch or make_scratch()
-        return Request(self._program, os.fsencode(self._scratch), None, self._limits)
-
-    def _stdin(self) -> int:
-        """A descriptor for the program's standard input: the caller's own for a script."""
-        if self._script:
-            with contextlib.suppress(OSError):
-                return os.dup(0)
-        return os.open(os.devnull, os.O_RDONLY)
 
     def _try_again(self) -> None:
         """The seat is of no use: take another, unless the program did begin."""
@@ -297,8 +225,7 @@ class Session:
         self._seat.tell(KILL)
         self._seat.kill_warden()
         self._retire_seat()
-        self._retired += self._pipes
-        self._pipes.clear()
+        self._retired += self._streams.drop()
         if self._scratch is not None:
             remove_scratch(self._scratch)
             self._scratch = None
@@ -367,30 +294,17 @@ class Session:
         self._seconds = time.monotonic() - self._began
         self._phase = Phase.DRAINING
 
-    def _read_pipes(self) -> bool:
-        """Take one chunk from each pipe; True where there may be more."""
-        more = False
-        for descriptor, stream in list(self._pipes.items()):
-            if stream == 0 and self._intake.busy:
-                more = True
-                continue
-            try:
-                data = os.read(descriptor, OUTPUT_CHUNK if stream else self._pace.chunk)
-            except BlockingIOError:
-                continue
-            if not data:
-                if not stream and self._seat is not None:
-                    self._seat.nudge()  # All is over, but a stopped warden would not say so.
-                del self._pipes[descriptor]
-                self._retired.append(descriptor)
-                continue
-            more = True
-            if stream:
-                self._output.add(stream, data)
-                if self._on_output is not None:
-                    self._on_output(stream, data)
-            else:
-                self._intake.feed(data)
+    def _read_streams(self) -> bool:
+        """Take in what has come; True where there may be more."""
+        had_events = not self._streams.events_ended
+        more = self._streams.step()
+        self._retired += self._streams.ended
+        self._streams.ended = []
+        if had_events and self._streams.events_ended and self._seat is not None:
+            self._seat.nudge()  # All is over, but a stopped warden would not say so.
+        fault = self._streams.intake.fault
+        if fault is not None:
+            self._end_as((fault[0], None, None, fault[1]))
         return more
 
     # -- ending it ---------------------------------------------------------------------
@@ -410,8 +324,7 @@ class Session:
                 self._seat.tell(INTERRUPT)
                 self._until = time.monotonic() + self._limits.interrupt_grace
             return
-        if self._phase is not Phase.ENDING:
-            self.stop("It was cancelled.")
+        self.stop("It was cancelled.")
 
     def _end_as(self, verdict: Verdict) -> None:
         """End the run now, and call it that."""
@@ -447,17 +360,10 @@ class Session:
             self._until = time.monotonic() + END_PATIENCE
 
     def _finish(self) -> None:
-        natural = judge(self.trace, self._gone, self._limits)
         if self._verdict is None:
-            self._conclude(natural)
-            return
-        # Stopped by us: the outcome says so, code and signal say how it went.
-        outcome, _, _, message = self._verdict
-        code = -signal.SIGKILL if self._gone.code is None else self._gone.code
-        if code < 0:
-            self._conclude((outcome, None, int(-code), message))
+            self._conclude(judge(self.trace, self._gone, self._limits))
         else:
-            self._conclude((outcome, code, None, message))
+            self._conclude(stopped(self._verdict, self._gone))
 
     def _conclude(self, verdict: Verdict) -> None:
         outcome, code, number, message = verdict
@@ -466,8 +372,8 @@ class Session:
             code,
             number,
             self._seconds,
-            self._output.text(),
-            self._output.lost,
+            self._streams.output.text(),
+            self._streams.output.lost,
             " ".join(note for note in (*self._notes, message) if note),
         )
         self._phase = Phase.DONE
