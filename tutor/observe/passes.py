@@ -13,6 +13,7 @@ import torch
 from tutor.observe.graph import Context
 from tutor.observe.library import Info
 from tutor.observe.tensors import grad_of, storage_of, version_of
+from tutor.observe.values import differs
 from tutor.trace import events as ev
 from tutor.trace.events import NONE, Value
 
@@ -158,7 +159,7 @@ class Passes:
                 data = holder.data
                 if not isinstance(data, torch.Tensor) or version_of(data) != version:
                     continue
-                if self._watch.values.fingerprint(data) not in (old, None):
+                if differs(old, self._watch.values.fingerprint(data)):
                     self._watch.log.add(ev.Altered(current.number, number, name, storage_of(data)))
 
     # -- while it runs ---------------------------------------------------------------

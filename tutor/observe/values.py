@@ -141,4 +141,9 @@ def _summary(tensor: torch.Tensor) -> Value | None:
 def _hashed(tensor: torch.Tensor) -> str:
     with torch.no_grad():
         plain = tensor.detach()
-        return f"{int(torch.hash_tensor(plain))} {float(plain.sum(dtype=torch.float64))}"
+        return f"#{int(torch.hash_tensor(plain))} {float(plain.sum(dtype=torch.float64))}"
+
+
+def differs(before: str, now: str | None) -> bool:
+    """Whether two fingerprints show a change; those taken in different ways cannot."""
+    return now is not None and now != before and (now[:1] == "#") == (before[:1] == "#")
