@@ -40,7 +40,7 @@ def finding(
             seen.add(proposed.edits)
             kept.append(proposed)
     return Finding(
-        kind, severity, f"{kind}.{variant}", told, (*causes, *witnesses, *shown), tuple(kept[:4])
+        kind, severity, f"{kind}.{variant}", told, (*causes, *witnesses, *shown), tuple(kept[:5])
     )
 
 

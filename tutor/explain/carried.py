@@ -11,39 +11,53 @@ from tutor.explain.build import fix
 from tutor.explain.finding import Edit, Fact, Fix
 from tutor.explain.history import ACCUMULATE, History
 from tutor.trace import NONE, Place, Site
-from tutor.trace.state import NodeState, PassState
+from tutor.trace.state import NodeState, PassState, TensorState
 
 
 @dataclass(frozen=True, slots=True)
 class Border:
-    """An old node (seen by an earlier pass) and the new one that reaches it (None: a root)."""
+    """The last node of an older graph, and the new one that uses it (None: it is a root)."""
 
     old: NodeState
     new: NodeState | None
 
 
 def border(history: History, run: PassState, failing: int) -> list[Border]:
-    """Where a pass goes over into nodes that an earlier pass had gone through.
+    """Where a pass goes over into the graph of an earlier pass.
 
+    Going down from the roots, that is where the first node stands that an earlier pass went
+    through. A value that this pass did not use may stand above it (the hidden state beside the
+    prediction), so the border moves up to the first node that was made after that pass.
     The borders from which the failing node can be reached come first.
     """
     nodes = history.last.nodes
-    before = {number for number, node in nodes.items() if any(v < run.run for v in node.visited)}
-    before |= {number for number, node in nodes.items() if NONE < node.freed < run.run}
+    above: dict[int, int] = {}
     pending: deque[tuple[int, int]] = deque((root, NONE) for _, root in run.event.roots)
-    seen: set[int] = set()
-    found: list[Border] = []
+    found: dict[int, Border] = {}
     while pending:
-        number, above = pending.popleft()
+        number, parent = pending.popleft()
         node = nodes.get(number)
-        if node is None or number in seen or node.name.endswith(ACCUMULATE):
+        if node is None or number in above or node.name.endswith(ACCUMULATE):
             continue
-        seen.add(number)
-        if number in before:
-            found.append(Border(node, nodes.get(above)))
+        above[number] = parent
+        earlier = _earlier(history, node, run)
+        if earlier is None:
+            pending.extend((target, number) for target, _ in node.edges if target != NONE)
             continue
-        pending.extend((target, number) for target, _ in node.edges if target != NONE)
-    return sorted(found, key=lambda b: not reaches(history, b.old.event.node, failing))
+        current, over = number, parent
+        while over != NONE and nodes[over].moment < earlier.moment:
+            current, over = over, above[over]
+        if over == NONE and parent != NONE:
+            current, over = number, parent  # all of it is older: two losses of one forward
+        found.setdefault(current, Border(nodes[current], nodes.get(over)))
+    edges = list(found.values())
+    return sorted(edges, key=lambda b: not reaches(history, b.old.event.node, failing))
+
+
+def _earlier(history: History, node: NodeState, run: PassState) -> PassState | None:
+    """The latest earlier pass that went through a node, None where none did."""
+    numbers = [v for v in (*node.visited, node.freed) if NONE < v < run.run]
+    return history.last.passes.get(max(numbers)) if numbers else None
 
 
 def reaches(history: History, start: int, target: int) -> bool:
@@ -69,7 +83,7 @@ def detach_fixes(
     """
     found: list[Fix | None] = []
     for edge in border(history, run, failing)[:2]:
-        if edge.new is None:
+        if edge.new is None or _untrains(history, run, edge):
             continue
         carried = [
             tensor
@@ -77,13 +91,54 @@ def detach_fixes(
             if tensor.meta.node == edge.old.event.node
         ]
         for tensor in carried:
+            used = _used_before(history, tensor, run)
             for named in tensor.names:
-                found += _cuts(history, named.name, named.frame, edge, run, also)
+                found += _cuts(history, named.name, named.frame, edge, run, also, used)
     return found
 
 
+def _untrains(history: History, run: PassState, edge: Border) -> bool:
+    """Whether a cut would keep the gradient from a parameter that is being trained.
+
+    Being trained are the parameters of the optimizer that was last stepped or cleared.
+    """
+    recent = [
+        op
+        for op in history.ops
+        if op.moment < run.moment and op.func in ("Optimizer.zero_grad", "Optimizer.step")
+    ]
+    if not recent:
+        return False
+    others: set[int] = set()
+    pending, seen = [root for _, root in run.event.roots], {edge.old.event.node}
+    while pending:
+        number = pending.pop()
+        node = history.last.nodes.get(number)
+        if node is None or number in seen:
+            continue
+        seen.add(number)
+        others.add(node.event.leaf)
+        pending.extend(target for target, _ in node.edges if target != NONE)
+    behind = {n.event.leaf for n in history.last.walk(edge.old.event.node)} - others
+    return bool(behind & set(recent[-1].event.args))
+
+
+def _used_before(history: History, tensor: TensorState, run: PassState) -> bool:
+    """Whether the graph of an earlier pass was built on this value: then it must keep its own."""
+    earlier = [p for p in history.passes if p.run < run.run]
+    if not earlier:
+        return False
+    return any(op.moment < earlier[-1].moment for op in history.users.get(tensor.uid, ()))
+
+
 def _cuts(
-    history: History, name: str, frame: int, edge: Border, run: PassState, also: Edit | None
+    history: History,
+    name: str,
+    frame: int,
+    edge: Border,
+    run: PassState,
+    also: Edit | None,
+    used: bool,
 ) -> list[Fix | None]:
     """Lines that replace a name by its detached value: before its use, or after the backward."""
     assert edge.new is not None
@@ -93,8 +148,9 @@ def _cuts(
         code = f"{whole} = tuple(part.detach() for part in {whole})"
     spots: list[tuple[Place, bool]] = []
     spots += [(place, True) for place in run.site if place.frame == frame]
-    spots += [(place, True) for place in edge.old.site if place.frame == frame]
     spots += [(place, False) for place in edge.new.site if place.frame == frame]
+    if not used:
+        spots += [(place, True) for place in edge.old.site if place.frame == frame]
     found: list[Fix | None] = []
     for place, after in spots:
         text = history.text(place.file)

@@ -86,7 +86,10 @@ def behind(history: History, uid: int, moment: int) -> Behind:
             continue
         arguments = 0
         for op in reversed(made[-8:]):
-            if history.through(op, "CheckpointFunction.forward") and reentrant is None:
+            inside = op.func == "Function.apply CheckpointFunction" or (
+                op.func == "utils.checkpoint" and "non-reentrant" not in op.event.detail
+            )
+            if reentrant is None and (inside or history.inside(op, "CheckpointFunction.forward")):
                 reentrant = op
             for argument in dict.fromkeys(op.event.args):
                 arguments += 1

@@ -191,6 +191,26 @@ class History:
                 return name
         return ""
 
+    @cached_property
+    def entered_via(self) -> dict[int, tuple[tuple[str, str], ...]]:
+        """For each user frame that library code called, the library frames that did."""
+        vias = self.trace.vias
+        return {
+            event.frame: vias.get(event.via, ())
+            for _, event in self.trace.of_kind(ev.Enter)
+            if event.via != NONE
+        }
+
+    def inside(self, op: OpState, ending: str) -> bool:
+        """Whether a call happened below a library function whose name ends so."""
+        if self.through(op, ending):
+            return True
+        return any(
+            name.endswith(ending)
+            for place in op.site
+            for _, name in self.entered_via.get(place.frame, ())
+        )
+
     # -- names ----------------------------------------------------------------------------
 
     def name(self, uid: int, moment: int) -> str:

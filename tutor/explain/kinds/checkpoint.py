@@ -32,34 +32,35 @@ def raised(history: History, failure: Failure) -> Finding | None:
 
 
 def _cut_off(history: History, failure: Failure, root: int, inner: OpState) -> Finding:
-    frames = [p for p in inner.site if source.lines_calling(history.text(p.file), "checkpoint")]
-    call = _call_place(history, inner)
+    call = _call_place(history, inner) or history.place("cause", inner.site, inner.moment)
     causes: list[FindingPlace | None] = [call]
-    calls = [op for op in history.ops if op.func == "utils.checkpoint"]
-    inputs = tuple(uid for op in calls for uid in op.event.args)
-    if calls:
-        came = [behind(history, uid, op.moment) for op in calls[:1] for uid in op.event.args]
-        leaves = tuple(leaf for one in came for leaf in one.leaves)
-        causes += [
-            history.place("cause", op.site, op.moment, note("freezes"))
-            for op in frozen_lines(history, (*inputs, *leaves), failure.moment)
-        ]
-    facts: dict[str, Fact] = {"root": history.name(root, failure.moment)}
+    inputs = [
+        (uid, op.moment)
+        for op in history.ops
+        if op.func == "utils.checkpoint"
+        for uid in op.event.args
+    ][:4]
+    leaves = [leaf for uid, moment in inputs for leaf in behind(history, uid, moment).leaves]
+    tensors = (*(uid for uid, _ in inputs), *leaves)
+    causes += [
+        history.place("cause", op.site, op.moment, note("freezes"))
+        for op in frozen_lines(history, tensors, failure.moment)
+    ]
     fixes: list[Fix | None] = []
-    place = call or (history.place("cause", (frames[-1],), inner.moment) if frames else None)
-    if place is not None:
-        text = history.text(place.file)
-        edit = edits.set_keyword(
-            text, place.file, place.line, "checkpoint", "use_reentrant", "False"
-        ) or edits.add_keyword(text, place.file, place.line, "checkpoint", "use_reentrant", "False")
-        fixes.append(fix("non-reentrant", {"line": place.line}, edit))
+    witness: FindingPlace | None = None
+    if call is not None:
+        where = (history.text(call.file), call.file, call.line, "checkpoint")
+        edit = edits.set_keyword(*where, "use_reentrant", "False")
+        edit = edit or edits.add_keyword(*where, "use_reentrant", "False")
+        fixes.append(fix("non-reentrant", {"line": call.line}, edit))
+        witness = history.line_place("witness", call.file, call.line, note("checkpoints"))
     return finding(
         KIND,
         "error",
         "cut-off",
-        facts,
+        {"root": history.name(root, failure.moment)},
         cause=causes,
-        witness=[call],
+        witness=[witness],
         surfaced=[surfaced(history)],
         fixes=fixes,
     )

@@ -91,29 +91,38 @@ def _fixes(
     failing: int,
     whole: bool,
 ) -> list[Fix | None]:
-    found: list[Fix | None] = []
-    if not whole:
-        found += detach_fixes(history, run, failing)
-        if edges:
-            found.append(recompute_fix(history, edges[0]))
-    if freeing is not None and freeing.site:
-        place = freeing.site[-1]
-        text = history.text(place.file)
-        edit: Edit | None = None
-        for call in ("backward", "grad"):
-            edit = edit or edits.set_keyword(
-                text, place.file, place.line, call, "retain_graph", "True"
-            )
-            edit = edit or edits.add_keyword(
-                text, place.file, place.line, call, "retain_graph", "True"
-            )
-        keep = fix("retain-graph", {"line": place.line}, edit)
-        first = whole or (bool(edges) and _same_step(run, freeing))
-        found.insert(0 if first else len(found), keep)
-    return found
+    keep = _keep_graph(history, freeing)
+    if whole or freeing is None or not run.site or _same_step(run, freeing):
+        return [keep]
+    found = detach_fixes(history, run, failing)
+    again = recompute_fix(history, edges[0]) if edges else None
+    if _trained_between(history, freeing, run):
+        return [*found[:3], again, keep]
+    return [*found[:2], keep, again]
+
+
+def _keep_graph(history: History, freeing: PassState | None) -> Fix | None:
+    """retain_graph=True in the call that freed the graph."""
+    if freeing is None or not freeing.site:
+        return None
+    place = freeing.site[-1]
+    text = history.text(place.file)
+    edit: Edit | None = None
+    for call in ("backward", "grad"):
+        where = (text, place.file, place.line, call, "retain_graph", "True")
+        edit = edit or edits.set_keyword(*where) or edits.add_keyword(*where)
+    return fix("retain-graph", {"line": place.line}, edit)
 
 
 def _same_step(run: PassState, freeing: PassState) -> bool:
     """Whether both passes belong to one iteration: then keeping the graph is what is meant."""
     a, b = run.site[-1], freeing.site[-1]
     return a.frame == b.frame and a.iteration == b.iteration
+
+
+def _trained_between(history: History, freeing: PassState, run: PassState) -> bool:
+    """Whether an optimizer stepped between two passes: the old values are stale then."""
+    return any(
+        op.func == "Optimizer.step" and freeing.moment < op.moment < run.moment
+        for op in history.ops
+    )
