@@ -7,9 +7,9 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 
+from bench.answer import answer
 from bench.measure import Row
-from bench.paint import paint
-from bench.runs import chains, latency, loops, training
+from bench.runs import chains, loops, training
 from bench.terminal import start
 from tutor.run import Runner
 
@@ -28,9 +28,8 @@ def groups(rounds: int, long: bool) -> dict[str, Callable[[], Iterator[Row]]]:
         return measured
 
     return {
-        "run": with_runner(lambda runner: latency(runner, rounds)),
+        "answer": lambda: answer(rounds),
         "start": lambda: start(rounds),
-        "paint": lambda: paint(rounds),
         "training": with_runner(lambda runner: training(runner, rounds)),
         "loops": with_runner(lambda runner: loops(runner, rounds)),
         "chains": with_runner(
@@ -44,7 +43,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--long", action="store_true", help="also the chain of 100 000 nodes")
     parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds (7)")
-    parser.add_argument("--only", default="", help="groups, by commas: run,training,…")
+    parser.add_argument("--only", default="", help="groups, by commas: answer,start,…")
     wanted = parser.parse_args()
     table = groups(wanted.rounds, wanted.long)
     names = [name for name in wanted.only.split(",") if name] or list(table)

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import statistics
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 from bench import programs
-from bench.measure import Measure, Row, exponent, interleaved, milliseconds
+from bench.measure import Compared, Measure, Row, exponent, interleaved, milliseconds
 from tutor.run import Runner
 from tutor.trace import Program, Trace, snippet
 
@@ -54,40 +49,9 @@ def _inside(runner: Runner, code: str, observed: bool) -> Measure:
     return lambda: float(_run(runner, _program(code, observed))[0].last.text.split()[0])
 
 
-def latency(runner: Runner, rounds: int) -> Iterator[Row]:
-    """How soon a warm run answers."""
-    compared = interleaved(
-        _whole(runner, programs.TEN_LINES, True),
-        _whole(runner, programs.TEN_LINES, False),
-        rounds * 3,
-    )
-    yield Row(
-        "run: 10 lines, warm",
-        compared.ratio,
-        2.0,
-        1.0,
-        held=True,
-        detail=milliseconds(compared),
-    )
-    fresh = statistics.median(_fresh_python(programs.TEN_LINES) for _ in range(3))
-    yield Row(
-        "a run against fresh `python file`",
-        fresh / compared.ours,
-        20.0,
-        60.0,
-        held=True,
-        at_least=True,
-        detail=f"{fresh * 1e3:.0f} ms fresh",
-    )
-
-
-def _fresh_python(code: str) -> float:
-    with tempfile.TemporaryDirectory() as folder:
-        script = Path(folder) / "snippet.py"
-        script.write_text(code, encoding="utf-8")
-        began = time.perf_counter()
-        subprocess.run([sys.executable, str(script)], check=True, capture_output=True)
-        return time.perf_counter() - began
+def compared_whole(runner: Runner, code: str, rounds: int) -> Compared:
+    """A program from request to last event folded, observed against bare."""
+    return interleaved(_whole(runner, code, True), _whole(runner, code, False), rounds)
 
 
 def training(runner: Runner, rounds: int) -> Iterator[Row]:
@@ -116,7 +80,7 @@ def chains(runner: Runner, rounds: int, sizes: tuple[int, ...]) -> Iterator[Row]
     memory: list[tuple[float, float]] = []
     for size in sizes:
         code = programs.chain(size)
-        compared = interleaved(_whole(runner, code, True), _whole(runner, code, False), rounds)
+        compared = compared_whole(runner, code, rounds)
         yield Row(
             f"chain of {size:,} nodes".replace(",", " "),
             compared.ratio,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -113,3 +114,16 @@ def test_lessons_can_be_walked_by_lines_of_text(program: Path, tmp_path: Path) -
     wrong = call(program, "plain", "no.such", cwd=tmp_path)
     assert wrong.returncode == 2
     assert "There is no lesson 'no.such'" in wrong.stderr
+
+
+def test_a_script_is_explained(program: Path, tmp_path: Path) -> None:
+    script = tmp_path / "mine.py"
+    script.write_text(
+        "import torch\ny = torch.ones(2, requires_grad=True).exp()\ny.add_(1)\ny.sum().backward()\n"
+    )
+    done = call(program, "explain", "mine.py", "--no-verify", "--format", "json", cwd=tmp_path)
+    assert done.returncode == 1, done.stderr
+    report = json.loads(done.stdout)
+    first = report["findings"][0]
+    assert first["kind"] == "inplace-saved"
+    assert [place["line"] for place in first["places"] if place["role"] == "cause"] == [3]
