@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tutor.run import system
 from tutor.run.limits import Limits
-from tutor.run.protocol import PLAIN, WATCH, Request, encode_request, write_file
+from tutor.run.protocol import FOLDER, Request, encode_request, write_file
 from tutor.run.scratch import make_scratch
 from tutor.run.seat import Seat
 from tutor.trace import Program
@@ -27,7 +27,7 @@ class Launch:
 
 
 def launch(program: Program, limits: Limits, seat: Seat) -> Launch:
-    """Send a program to a child, and tell its warden what to watch for.
+    """Send a program to a child, and tell its warden of the folder that it runs in.
 
     Raises ValueError for a program that is not plain data, and OSError.
     """
@@ -56,8 +56,8 @@ def launch(program: Program, limits: Limits, seat: Seat) -> Launch:
     finally:
         for descriptor in given:
             os.close(descriptor)
-    if sent:
-        seat.tell(PLAIN if scratch is None else WATCH + os.fsencode(scratch))
+    if sent and scratch is not None:
+        seat.tell(FOLDER + os.fsencode(scratch))
     return Launch(pipes, scratch, sent)
 
 

@@ -31,8 +31,9 @@ MORE, SWEEP = b"+", b"s"
 
 READY, GO, FAULT = b"R", b"G", b"F"
 
-WATCH, PLAIN, INTERRUPT, KILL = b"w", b"p", b"i", b"k"
-"""To the warden; `WATCH` and a scratch folder, or `PLAIN`, say that the run begins."""
+FOLDER, WATCH, INTERRUPT, KILL = b"f", b"w", b"i", b"k"
+"""To the warden: the scratch folder to remove in the end (its name follows); count what the
+program uses from now on; interrupt it; end it."""
 END = b"\0"
 
 GONE = struct.Struct("<icI")

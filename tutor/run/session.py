@@ -20,7 +20,7 @@ from tutor.run.launch import launch
 from tutor.run.limits import Limits
 from tutor.run.link import Link
 from tutor.run.outcome import Gone, Verdict, judge, stopped
-from tutor.run.protocol import BY_ITSELF, FAULT, GO, INTERRUPT, KILL, READY
+from tutor.run.protocol import BY_ITSELF, FAULT, GO, INTERRUPT, KILL, READY, WATCH
 from tutor.run.scratch import remove_scratch
 from tutor.run.seat import Seat
 from tutor.run.streams import BLOCKING, OnOutput, Pace, Streams
@@ -259,6 +259,8 @@ class Session:
         word = data.lstrip(READY)
         if word.startswith(GO):
             self._phase = Phase.RUNNING
+            if self._seat is not None and not self._script:
+                self._seat.tell(WATCH)
             self._began = time.monotonic()
             timeout = self._program.timeout
             self._until = None if timeout is None else self._began + timeout

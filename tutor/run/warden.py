@@ -18,10 +18,10 @@ from tutor.run.limits import Limits
 from tutor.run.protocol import (
     BY_ITSELF,
     END,
+    FOLDER,
     GONE,
     INTERRUPT,
     KILL,
-    PLAIN,
     TOO_MANY,
     TOO_MUCH,
     WATCH,
@@ -44,7 +44,7 @@ class Warden:
         self._commands = b""
         self._scratch: str | None = None
         self._base = 0
-        self._next_count = 0.0
+        self._next_count: float | None = None
         self._reason = BY_ITSELF
 
     def watch(self) -> None:
@@ -54,7 +54,7 @@ class Warden:
         poller.register(self._wake, select.POLLIN)
         while self._child not in self._family.statuses:
             pause = None
-            if self._scratch is not None:
+            if self._next_count is not None:
                 pause = max(0.0, self._next_count - time.monotonic()) * 1000
             numbers = [number for number, _ in poller.poll(pause)]
             if self._wake in numbers:
@@ -63,7 +63,7 @@ class Warden:
             if self._control.fileno() in numbers and not self._obey():
                 break
             self._family.reap()
-            if self._scratch is not None and time.monotonic() >= self._next_count:
+            if self._next_count is not None and time.monotonic() >= self._next_count:
                 self._count()
                 self._next_count = time.monotonic() + POLL_SECONDS
         left = self._family.end((self._child,))
@@ -91,12 +91,11 @@ class Warden:
                 return False
             if kind == INTERRUPT:
                 self._interrupt()
-            elif kind == WATCH:
+            elif kind == FOLDER:
                 self._scratch = os.fsdecode(command[1:])
+            elif kind == WATCH:
                 self._base = system.resident(self._child)
                 self._next_count = time.monotonic() + POLL_SECONDS
-            elif kind == PLAIN:
-                self._scratch = None
         return True
 
     def _interrupt(self) -> None:
