@@ -26,7 +26,7 @@ class TutorApp(App[int]):
     """Opens at a lesson, at a file, or where the learner was."""
 
     TITLE = "autograd-tutor"
-    CSS_PATH = "app.tcss"
+    CSS_PATH = Path(__file__).with_name("app.tcss")
     ENABLE_COMMAND_PALETTE = True
     BINDINGS: ClassVar[list[BindingType]] = []
 

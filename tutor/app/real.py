@@ -7,11 +7,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tutor.app.services import Cancel, OnEvents
-from tutor.explain.finding import Finding
 
 if TYPE_CHECKING:
     from tutor.app.model.explanation import Words
     from tutor.attempt import Answer, Attempt, Attempts
+    from tutor.explain.finding import Finding
     from tutor.lesson import AnyStep, Lesson, Pack
     from tutor.progress import Progress
     from tutor.run import Runner

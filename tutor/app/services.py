@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tutor.app.model.step import Standing
-from tutor.explain.finding import Finding
 
 if TYPE_CHECKING:
     from tutor.app.model.explanation import Words
     from tutor.attempt.verdict import Answer, Attempt
+    from tutor.explain.finding import Finding
     from tutor.lesson import AnyStep, Lesson, Pack
     from tutor.progress import Progress
     from tutor.trace.trace import Trace

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from tutor.app.model.glyphs import UNICODE, Glyphs
 from tutor.app.model.prose import inline, prose_rows
 from tutor.app.model.rows import BLANK, Row, Span, Spans, width_of, wrap
-from tutor.attempt.verdict import Answer, ChoiceResult, QuestionResult, Verdict
 
 if TYPE_CHECKING:
+    from tutor.attempt.verdict import Answer, ChoiceResult, QuestionResult, Verdict
     from tutor.lesson.steps import AnyStep, Order
 
 SURE = (("guess", "a guess"), ("fairly", "fairly sure"), ("certain", "certain"))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tutor.app.model.glyphs import UNICODE, Glyphs
 from tutor.app.model.names import file_words
 from tutor.app.model.prose import inline, prose_rows
 from tutor.app.model.rows import BLANK, Role, Row, Span, Spans, Target, cut, wrap
-from tutor.attempt.verdict import CheckResult, Verdict
-from tutor.explain.finding import Finding, FindingPlace, Fix
 from tutor.trace.trace import Trace
+
+if TYPE_CHECKING:
+    from tutor.attempt.verdict import CheckResult, Verdict
+    from tutor.explain.finding import Finding, FindingPlace, Fix
 
 
 class Words(Protocol):
@@ -23,7 +25,7 @@ class Words(Protocol):
     def explanation(self) -> str: ...
 
 
-WordsOf = Callable[[Finding], Words]
+WordsOf = Callable[["Finding"], Words]
 
 _ROLE_WORDS = {"cause": "cause", "witness": "made it matter", "surfaced": "came out here"}
 _ROLE_WIDTH = max(map(len, _ROLE_WORDS.values())) + 2

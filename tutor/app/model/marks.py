@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tutor.app.model.glyphs import UNICODE, Glyphs
 from tutor.app.model.names import save_words, tensor_name
 from tutor.app.model.rows import Role
 from tutor.app.model.timeline import Timeline
 from tutor.app.model.values import value_text
-from tutor.explain.finding import Finding
 from tutor.trace.events import NONE
 from tutor.trace.state import State
 from tutor.trace.trace import Trace
+
+if TYPE_CHECKING:
+    from tutor.explain.finding import Finding
 
 NOTES_SHOWN = 3
 """Parts of one note; more would never be read."""

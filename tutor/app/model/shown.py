@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from tutor.app.model.timeline import Timeline, timeline
-from tutor.attempt.verdict import Verdict
-from tutor.explain.finding import Finding, FindingPlace
 from tutor.trace.state import State
 from tutor.trace.trace import Trace
+
+if TYPE_CHECKING:
+    from tutor.attempt.verdict import Verdict
+    from tutor.explain.finding import Finding, FindingPlace
 
 MAIN = "snippet.py"
 """The name of the learner's code in a run."""

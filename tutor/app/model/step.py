@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Literal
 from tutor.app.model.answers import Arrangement, Picked
 from tutor.app.model.glyphs import UNICODE, Glyphs
 from tutor.app.model.rows import Role, Span, Spans
-from tutor.attempt.verdict import Attempt
 
 if TYPE_CHECKING:
+    from tutor.attempt.verdict import Attempt
     from tutor.lesson.steps import AnyStep
 
 Standing = Literal["new", "tried", "done", "skipped", "revised"]

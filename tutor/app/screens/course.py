@@ -18,6 +18,7 @@ from tutor.app.model.glyphs import Glyphs
 from tutor.app.services import Services, standing
 from tutor.app.widgets.bars import Key, KeyLine, Keys, Top, TopLine
 from tutor.app.widgets.rows import Content, RowsView
+from tutor.app.widgets.styles import Palette
 
 if TYPE_CHECKING:
     from tutor.lesson import Pack
@@ -42,6 +43,7 @@ class CourseScreen(Screen[None]):
         self._ascii = ascii_borders
 
     def compose(self) -> ComposeResult:
+        yield Palette()
         yield TopLine(self.glyphs, id="top")
         yield Input(placeholder="Search lessons: a word of a title or a concept", id="search")
         lessons = RowsView(id="lessons", classes="frame")

@@ -12,6 +12,7 @@ from tutor.app.keys import COURSE_KEYS, LESSON_KEYS, WORK_KEYS
 from tutor.app.model.glyphs import Glyphs
 from tutor.app.model.help import help_rows
 from tutor.app.widgets.rows import Content, RowsView
+from tutor.app.widgets.styles import Palette
 
 
 class HelpScreen(ModalScreen[None]):
@@ -33,6 +34,7 @@ class HelpScreen(ModalScreen[None]):
         self._glyphs = glyphs
 
     def compose(self) -> ComposeResult:
+        yield Palette()
         view = RowsView(id="help", classes="frame")
         view.border_title = "Help"
         view.border_subtitle = "Escape closes"

@@ -24,6 +24,7 @@ from tutor.app.widgets.bars import KeyLine, Keys, Tab, TabStrip, TimeBar, TimeVi
 from tutor.app.widgets.editor import CodeEditor
 from tutor.app.widgets.prose import ProsePane
 from tutor.app.widgets.rows import Content, RowsView
+from tutor.app.widgets.styles import Palette
 
 PANES = ("lesson", "code", *VIEWS, "explanation")
 
@@ -63,6 +64,7 @@ class PanesScreen(Screen[None]):
     # -- parts -----------------------------------------------------------------------
 
     def compose(self) -> ComposeResult:
+        yield Palette()
         yield TopLine(self.glyphs, id="top")
         yield TabStrip(id="tabs")
         with Container(id="body"):

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from rich.cells import cell_len
 from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.message import Message
 from textual.reactive import reactive
@@ -16,40 +14,14 @@ from textual.widget import Widget
 
 from tutor.app.model.glyphs import Glyphs
 from tutor.app.model.rows import Role, Span, Spans, cut, split, width_of
-from tutor.app.widgets.styles import component_style
+from tutor.app.widgets.styles import palette_of
 
 
 class Bar(Widget):
     """One row of spans; subclasses say which."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "bar--dim",
-        "bar--strong",
-        "bar--good",
-        "bar--bad",
-        "bar--warn",
-        "bar--name",
-        "bar--link",
-        "bar--new",
-        "bar--key",
-        "bar--active",
-    }
     DEFAULT_CSS = """
-    Bar {
-        height: 1;
-        & > .bar--dim { color: $foreground 65%; }
-        & > .bar--strong { text-style: bold; }
-        & > .bar--good { color: $text-success; }
-        & > .bar--bad { color: $text-error; text-style: bold; }
-        & > .bar--warn { color: $text-warning; }
-        & > .bar--name { color: $text-primary; text-style: bold; }
-        & > .bar--link { color: $text-primary; }
-        & > .bar--new { color: $text-accent; }
-        & > .bar--key { color: $text-accent; text-style: bold; }
-        & > .bar--active { background: $primary 35%; text-style: bold; }
-        &:ansi > .bar--dim, &:nocolor > .bar--dim { color: $foreground; text-style: dim; }
-        &:ansi > .bar--active, &:nocolor > .bar--active { text-style: bold reverse; }
-    }
+    Bar { height: 1; }
     """
 
     def spans(self, width: int) -> Spans:
@@ -61,15 +33,12 @@ class Bar(Widget):
         width = self.size.width
         if y:
             return Strip.blank(width, base)
+        style = palette_of(self).style
         segments = [
-            Segment(span.text, base + self._styled(span.role)) for span in self.spans(width)
+            Segment(span.text, base + style(f"role--{span.role}") if span.role else base)
+            for span in self.spans(width)
         ]
         return Strip(segments).adjust_cell_length(width, base)
-
-    def _styled(self, role: str) -> Style:
-        if not role:
-            return Style()
-        return component_style(self, f"bar--{role}")
 
 
 @dataclass(frozen=True)

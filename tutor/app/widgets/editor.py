@@ -19,9 +19,9 @@ from textual.timer import Timer
 from textual.widgets import TextArea
 from textual.widgets.text_area import Edit as TextEdit
 
-from tutor.app.model.highlight import KINDS, Piece, highlight
+from tutor.app.model.highlight import Piece, highlight
 from tutor.app.model.marks import Mark
-from tutor.app.widgets.styles import component_style
+from tutor.app.widgets.styles import palette_of
 
 DEBOUNCED = 400
 """Lines from which colours wait for a pause in typing: lexing anew would cost more than a key."""
@@ -41,12 +41,6 @@ NO_MARKS: Mapping[int, Mark] = {}
 class CodeEditor(TextArea):
     """Shows `marks` beside the code; an edit makes them stale, and the screen clears them."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        *(f"code--{kind}" for kind in KINDS),
-        *(f"code--mark-{role}" for role in ("good", "bad", "warn", "dim")),
-        "code--here",
-        "code--blank",
-    }
     DEFAULT_CSS = """
     CodeEditor {
         border: none;
@@ -55,27 +49,7 @@ class CodeEditor(TextArea):
         scrollbar-size-vertical: 1;
         scrollbar-size-horizontal: 1;
         &:focus { border: none; }
-        & > .code--keyword { color: $syn-keyword; }
-        & > .code--string { color: $syn-string; }
-        & > .code--number { color: $syn-number; }
-        & > .code--comment { color: $syn-comment; text-style: italic; }
-        & > .code--function { color: $syn-function; }
-        & > .code--builtin { color: $syn-builtin; }
-        & > .code--operator { color: $syn-operator; }
-        & > .code--decorator { color: $syn-function; }
-        & > .code--constant { color: $syn-number; }
-        & > .code--mark-good { color: $text-success; }
-        & > .code--mark-bad { color: $text-error; text-style: bold; }
-        & > .code--mark-warn { color: $text-warning; text-style: bold; }
-        & > .code--mark-dim { color: $foreground 70%; }
-        & > .code--here { background: $primary 25%; }
-        & > .code--blank { background: $warning 30%; }
         & > .text-area--gutter { color: $foreground 55%; }
-        &:nocolor > .code--keyword, &:ansi > .code--keyword { text-style: bold; }
-        &:nocolor > .code--here { text-style: underline; }
-        &:ansi > .code--here { background: ansi_default; text-style: underline; }
-        &:nocolor > .code--blank, &:ansi > .code--blank { text-style: reverse; }
-        &:nocolor > .code--mark-dim, &:ansi > .code--mark-dim { text-style: dim; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -102,7 +76,6 @@ class CodeEditor(TextArea):
         self._pieces: tuple[tuple[Piece, ...], ...] = ()
         self._pieces_of = ""
         self._recolour: Timer | None = None
-        self._palette: dict[str, Style] = {}
 
     # -- what the screen gives -------------------------------------------------------
 
@@ -159,8 +132,9 @@ class CodeEditor(TextArea):
         line = super().get_line(line_index)
         self._lex()
         if line_index < len(self._pieces):
+            style = palette_of(self).style
             for start, end, kind in self._pieces[line_index]:
-                line.stylize(self._colour(f"code--{kind}"), start, end)
+                line.stylize(style(f"code--{kind}"), start, end)
         return line
 
     def _lex(self) -> None:
@@ -181,16 +155,6 @@ class CodeEditor(TextArea):
         self._pieces_of = self.text
         self._line_cache.clear()
         self.refresh()
-
-    def _colour(self, name: str) -> Style:
-        style = self._palette.get(name)
-        if style is None:
-            style = self._palette[name] = component_style(self, name)
-        return style
-
-    def notify_style_update(self) -> None:
-        self._palette.clear()
-        super().notify_style_update()
 
     # -- marks -----------------------------------------------------------------------
 
@@ -216,7 +180,7 @@ class CodeEditor(TextArea):
         if mark is not None and mark.note and last:
             strip = self._with_note(strip, mark)
         if row + 1 == self.here:
-            here = self._colour("code--here")
+            here = palette_of(self).style("role--here")
             segments = [Segment(text, (style or Style()) + here) for text, style, _ in strip]
             strip = Strip(segments, strip.cell_length)
         return strip
@@ -232,7 +196,7 @@ class CodeEditor(TextArea):
         number = Segment(f"{digits:>{width - 3}} ", base)
         sign = Segment(" ", base)
         if mark is not None:
-            sign = Segment(mark.glyph, base + self._colour(f"code--mark-{mark.role or 'dim'}"))
+            sign = Segment(mark.glyph, base + palette_of(self).style(f"role--{mark.role or 'dim'}"))
         return Strip.join([Strip([number, sign, Segment(" ", base)], width), rest])
 
     def _with_note(self, strip: Strip, mark: Mark) -> Strip:
@@ -248,7 +212,7 @@ class CodeEditor(TextArea):
         start = max(code + GAP, total - cell_len(note) - 1)
         head = strip.crop(0, start)
         base = next((s for _, s, _ in strip.crop(start, total) if s is not None), Style())
-        style = base + self._colour(f"code--mark-{mark.note_role or 'dim'}")
+        style = base + palette_of(self).style(f"role--{mark.note_role or 'dim'}")
         tail = Strip([Segment(note, style)], cell_len(note))
         return Strip.join([head, tail]).adjust_cell_length(strip.cell_length, base)
 

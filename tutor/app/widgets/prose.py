@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from textual import work
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.reactive import reactive
-from textual.widgets import Markdown
 
 
 class ProsePane(VerticalScroll, can_focus=True):
@@ -37,15 +35,16 @@ class ProsePane(VerticalScroll, can_focus=True):
 
     source: reactive[str] = reactive("", init=False)
 
-    def compose(self) -> ComposeResult:
-        yield Markdown(self.source, open_links=False)
-
     def watch_source(self, old: str, new: str) -> None:
-        if self.is_mounted:
-            self._show(new, grown=bool(old) and new.startswith(old))
+        self._show(new, grown=bool(old) and new.startswith(old))
 
     @work(exclusive=True, exit_on_error=False)
     async def _show(self, source: str, grown: bool) -> None:
+        # Imported with the first text: the first frame is painted without it.
+        from textual.widgets import Markdown
+
+        if not self.query(Markdown):
+            await self.mount(Markdown(open_links=False))
         await self.query_one(Markdown).update(source)
         if grown:
             self.scroll_end(animate=False)

@@ -17,8 +17,8 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from tutor.app.model.rows import ROLES, Row
-from tutor.app.widgets.styles import component_style
+from tutor.app.model.rows import Row
+from tutor.app.widgets.styles import Palette, palette_of
 
 Build = Callable[[int], Sequence[Row]]
 """Rows for a width in cells."""
@@ -41,30 +41,11 @@ NOTHING = Content(lambda width: ())
 class RowsView(ScrollView, can_focus=True):
     """Shows the rows of `content`; builds them only while it is on screen."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "rows--cursor",
-        *(f"rows--{role}" for role in ROLES),
-    }
     DEFAULT_CSS = """
     RowsView {
         scrollbar-size-vertical: 1;
         scrollbar-gutter: stable;
         overflow-x: hidden;
-        & > .rows--dim { color: $foreground 65%; }
-        & > .rows--strong { text-style: bold; }
-        & > .rows--good { color: $text-success; }
-        & > .rows--bad { color: $text-error; text-style: bold; }
-        & > .rows--warn { color: $text-warning; }
-        & > .rows--code { color: $syn-number; }
-        & > .rows--name { color: $syn-name; text-style: bold; }
-        & > .rows--op { color: $syn-function; }
-        & > .rows--link { color: $text-primary; text-style: underline; }
-        & > .rows--new { color: $text-accent; text-style: italic; }
-        & > .rows--add { color: $text-success; }
-        & > .rows--cut { color: $text-error; }
-        & > .rows--cursor { background: $foreground 15%; }
-        &:ansi > .rows--dim, &:nocolor > .rows--dim { color: $foreground; text-style: dim; }
-        &:ansi > .rows--cursor, &:nocolor > .rows--cursor { text-style: reverse; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -97,7 +78,9 @@ class RowsView(ScrollView, can_focus=True):
         self.cursor = 0
         self._any_live = False
         self._built_for: tuple[Content, int] | None = None
-        self._styles: dict[str, Style] = {}
+        self._width = 0
+        self._base = Style()
+        self._palette: Palette
 
     # -- building --------------------------------------------------------------------
 
@@ -195,36 +178,33 @@ class RowsView(ScrollView, can_focus=True):
 
     # -- painting --------------------------------------------------------------------
 
-    def notify_style_update(self) -> None:
-        self._styles.clear()
-        super().notify_style_update()
-
     def on_focus(self) -> None:
         self.refresh()
 
     def on_blur(self) -> None:
         self.refresh()
 
-    def _style(self, role: str) -> Style:
-        style = self._styles.get(role)
-        if style is None:
-            style = self._styles[role] = component_style(self, f"rows--{role}")
-        return style
+    def render_lines(self, crop: Region) -> list[Strip]:
+        # Once for all lines: what follows from the style sheet costs more than a line.
+        self._base = self.rich_style
+        self._palette = palette_of(self)
+        self._width = self.scrollable_content_region.width
+        return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
-        width = self.scrollable_content_region.width
-        base = self.rich_style
+        width = self._width
+        base, style = self._base, self._palette.style
         index = y + round(self.scroll_y)
         if index >= len(self.rows):
             return Strip.blank(width, base)
         segments = [
-            Segment(span.text, base + self._style(span.role) if span.role else base)
+            Segment(span.text, base + style(f"role--{span.role}") if span.role else base)
             for span in self.rows[index].spans
         ]
         strip = Strip(segments).adjust_cell_length(width, base)
         if index == self.cursor and self.has_focus and self._any_live:
-            cursor = self._style("cursor")
-            lit = [Segment(text, (style or base) + cursor) for text, style, _ in strip]
+            cursor = style("role--cursor")
+            lit = [Segment(text, (own or base) + cursor) for text, own, _ in strip]
             strip = Strip(lit, width)
         return strip
 
