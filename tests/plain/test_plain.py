@@ -94,7 +94,7 @@ def test_a_lesson_from_its_first_line_to_its_last(walk: Walk, tmp_path: Path) ->
     failed, passed, sabotaged = text.split("> run\n")[1:4]
     assert "[NO] the program ends without an error" in failed
     assert "Not there yet." in failed
-    assert "[yes] y is start.x.exp() + 1" in passed
+    assert '[yes] y is "start.x.exp() + 1"' in passed
     assert "Passed." in passed
     assert "[yes] the explanation names data-bypass" in sabotaged
     assert "That was the last step of What the version counter protects." in text
