@@ -83,8 +83,8 @@ def _drain(terminal: int, process: subprocess.Popen[bytes]) -> None:
 FIRST = b"What torch did"
 """The title of a pane, which the first frame of both apps shows."""
 
-LESSONS = b"lessons done"
-"""What our app shows as soon as it has read the lessons."""
+LESSON = b"step 1 of"
+"""What our app shows as soon as it has read the lesson."""
 
 
 def start(rounds: int) -> Iterator[Row]:
@@ -96,8 +96,8 @@ def start(rounds: int) -> Iterator[Row]:
             return lambda: first_text([sys.executable, "-m", module], text, home)
 
         first = interleaved(opened("tutor", FIRST), opened("bench.bare", FIRST), rounds)
-        read = interleaved(opened("tutor", LESSONS), opened("bench.bare", FIRST), rounds)
+        read = interleaved(opened("tutor", LESSON), opened("bench.bare", FIRST), rounds)
     yield Row(
         "process start → first frame", first.ratio, 1.3, held=True, detail=milliseconds(first)
     )
-    yield Row("process start → lessons are read", read.ratio, None, detail=milliseconds(read))
+    yield Row("process start → lesson is read", read.ratio, None, detail=milliseconds(read))

@@ -26,3 +26,19 @@ def require_lesson(named: str | None) -> None:
         return
     near = get_close_matches(lesson, pack.lessons, n=3, cutoff=0.4) or list(pack.lessons)[:3]
     raise click.ClickException(f"There is no lesson {lesson!r}. Some that are: {', '.join(near)}.")
+
+
+def first_lesson() -> str | None:
+    """The lesson to begin with; None for a learner who has begun, or where there is none."""
+    from tutor.progress import progress_file
+
+    if progress_file().exists():
+        return None
+    import yaml
+
+    try:
+        info = yaml.safe_load((lessons_dir() / "pack.yaml").read_text(encoding="utf-8"))
+        first = info["tracks"][0]["lessons"][0]
+    except (OSError, ValueError, yaml.YAMLError, LookupError, TypeError):
+        return None  # the app says what is wrong with the pack
+    return first if isinstance(first, str) else None

@@ -79,8 +79,8 @@ class Commands(click.Group):
 def autograd_tutor(ctx: click.Context, debug: bool) -> int:
     """Learn PyTorch autograd by running code and seeing what really happened.
 
-    Without a command it opens the app where you left off, or at the lesson that you name:
-    autograd-tutor inplace.version-counter/repair
+    Without a command it opens the app where you left off, the first time at the first lesson;
+    or at the lesson that you name: autograd-tutor inplace.version-counter/repair
     """
     ctx.ensure_object(Settings).debug = debug
     if ctx.invoked_subcommand is None:
@@ -110,11 +110,12 @@ def start(lesson: str) -> int:
 
 
 def open_app(lesson: str | None) -> int:
-    """Open the app, where a terminal is there to show it."""
-    from tutor.cli.lessons import require_lesson
+    """Open the app, where a terminal is there to show it; a newcomer gets the first lesson."""
+    from tutor.cli.lessons import first_lesson, require_lesson
 
     require_lesson(lesson)
     require_terminal()
+    lesson = lesson or first_lesson()
     from tutor import app
 
     return app.run(lesson)
