@@ -4,7 +4,8 @@ import dataclasses
 
 from rich.cells import cell_len
 
-from tutor.app.model.explanation import all_fixes, explanation_rows, sentence
+from tutor.app.model.explanation import explanation_rows, sentence
+from tutor.app.model.fixes import all_fixes
 from tutor.attempt.verdict import CheckResult, Verdict
 from tutor.explain import words
 from tutor.explain.finding import Edit, Fix

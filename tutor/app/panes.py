@@ -1,22 +1,30 @@
-"""What each pane shows of a run: view models bound to their data, waiting for a width."""
+"""The panes: which there are, what they are called, and what each shows.
+
+View models of runs are imported with the first run (`tutor.app.views`): the first frame does
+not wait for them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING
 
-from tutor.app.model.explanation import WordsOf, explanation_rows
+from tutor.app.model.fixes import WordsOf
 from tutor.app.model.glyphs import Glyphs
-from tutor.app.model.graph import LIMIT, graph_rows
-from tutor.app.model.marks import Mark, line_marks
-from tutor.app.model.output import output_rows
-from tutor.app.model.rows import Row, Span, wrap
+from tutor.app.model.rows import Role, Row, Span, wrap
 from tutor.app.model.shown import Shown
-from tutor.app.model.tensors import tensor_rows
-from tutor.app.model.versions import version_rows
+from tutor.app.widgets.bars import TimeView
 from tutor.app.widgets.rows import Content
+
+if TYPE_CHECKING:
+    from tutor.app.model.mark import Mark
 
 VIEWS = ("graph", "tensors", "versions", "output")
 """The observing panes, of which one is shown at a time."""
+
+LIMIT = 400
+"""Rows of the graph drawn before "more" is offered."""
 
 TITLES: Mapping[str, str] = {
     "lesson": "Lesson",
@@ -28,59 +36,60 @@ TITLES: Mapping[str, str] = {
     "explanation": "Explanation",
 }
 
-
-def contents(
-    view: Shown, glyphs: Glyphs, words: WordsOf, graph_limit: int = LIMIT
-) -> dict[str, Content]:
-    """The content of each pane of rows, by its id."""
-    trace, main = view.trace, view.main
-    about = (id(trace), view.live)
-    if trace is None:
-        empty = {pane: Content(_before_run(pane)) for pane in VIEWS}
-        return {
-            **empty,
-            "explanation": Content(lambda width: explained(view, words, width, glyphs)),
-        }
-    return {
-        "graph": Content(
-            lambda width: graph_rows(view.state, width, glyphs, graph_limit, main), about
-        ),
-        "tensors": Content(
-            lambda width: tensor_rows(view.state, view.before, width, glyphs), about
-        ),
-        "versions": Content(
-            lambda width: version_rows(trace, view.state, width, glyphs, main), about
-        ),
-        "output": Content(lambda width: output_rows(trace, view.state, width, main), about),
-        "explanation": Content(lambda width: explained(view, words, width, glyphs), about),
-    }
-
-
-def explained(view: Shown, words: WordsOf, width: int, glyphs: Glyphs) -> list[Row]:
-    """The explanation pane; while the code runs, that it does."""
-    if view.live:
-        return [Row((Span("Running…  r stops it.", "dim"),))]
-    return explanation_rows(
-        view.trace, view.findings, view.verdict, words, width, view.main, glyphs, view.code
-    )
-
-
-def marks(view: Shown, glyphs: Glyphs) -> dict[int, Mark]:
-    """The editor's marks."""
-    if view.trace is None or view.live:
-        return {}
-    return line_marks(view.trace, view.line, view.state, view.findings, view.main, glyphs)
-
-
 _PROMISES: Mapping[str, str] = {
     "graph": "The graph that your code builds appears here, from each root down.",
     "tensors": "Each named tensor appears here, with its value, flags and gradient.",
     "versions": "Each version counter appears here, with every write and what it broke.",
     "output": "What your code prints appears here.",
+    "explanation": "Run the code (r), and what happened is explained here.",
 }
 
 
-def _before_run(pane: str):  # type: ignore[no-untyped-def]
-    """A sentence about what a pane will show."""
-    words = _PROMISES[pane]
-    return lambda width: [Row(line) for line in wrap((Span(words, "dim"),), width)]
+def contents(
+    view: Shown, glyphs: Glyphs, words: WordsOf, graph_limit: int = LIMIT
+) -> Mapping[str, Content]:
+    """The content of each pane of rows, by its id."""
+    if view.trace is None:
+        return {pane: Content(partial(_promise, words)) for pane, words in _PROMISES.items()}
+    from tutor.app.views import run_contents
+
+    return run_contents(view, glyphs, words, graph_limit)
+
+
+def _promise(words: str, width: int) -> list[Row]:
+    """What a pane will show."""
+    return [Row(line) for line in wrap((Span(words, "dim"),), width)]
+
+
+def marks(view: Shown, glyphs: Glyphs) -> Mapping[int, Mark]:
+    """The editor's marks."""
+    if view.trace is None or view.live:
+        return {}
+    from tutor.app.views import run_marks
+
+    return run_marks(view, glyphs)
+
+
+def here(view: Shown) -> int:
+    """The line that the moment stands at (0: none)."""
+    return 0 if view.trace is None else view.here()
+
+
+def time_view(view: Shown, running: bool, ready: bool) -> TimeView:
+    """The time slider, or where there is none yet, what to do."""
+    if running:
+        return TimeView(words="Running…" if ready else "Loading torch; the first run waits for it…")
+    if view.trace is None or view.live:
+        return TimeView(words="Nothing has run yet: r runs the code.")
+    from tutor.app.views import run_time
+
+    return run_time(view)
+
+
+def sentence(view: Shown, words: WordsOf) -> tuple[str, Role]:
+    """The run in one line ("" where there is none)."""
+    if view.trace is None or view.live:
+        return "", "dim"
+    from tutor.app.views import run_sentence
+
+    return run_sentence(view, words)

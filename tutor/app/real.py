@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tutor.app.services import Cancel, OnEvents
 
 if TYPE_CHECKING:
-    from tutor.app.model.explanation import Words
+    from tutor.app.model.fixes import Words
     from tutor.attempt import Answer, Attempt, Attempts
     from tutor.explain.finding import Finding
     from tutor.lesson import AnyStep, Lesson, Pack
@@ -69,7 +69,7 @@ class RealServices:
 
     @property
     def ready(self) -> bool:
-        return self.runner.ready
+        return self._runner is not None and self._runner.ready
 
     def close(self) -> None:
         if self._runner is not None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tutor.app.model.step import Standing
 
 if TYPE_CHECKING:
-    from tutor.app.model.explanation import Words
+    from tutor.app.model.fixes import Words
     from tutor.attempt.verdict import Answer, Attempt
     from tutor.explain.finding import Finding
     from tutor.lesson import AnyStep, Lesson, Pack

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from tutor.app.model.fixes import WordsOf, usable_fixes
 from tutor.app.model.glyphs import UNICODE, Glyphs
 from tutor.app.model.names import file_words
 from tutor.app.model.prose import inline, prose_rows
@@ -15,17 +16,6 @@ if TYPE_CHECKING:
     from tutor.attempt.verdict import CheckResult, Verdict
     from tutor.explain.finding import Finding, FindingPlace, Fix
 
-
-class Words(Protocol):
-    """The sentences of a finding."""
-
-    @property
-    def title(self) -> str: ...
-    @property
-    def explanation(self) -> str: ...
-
-
-WordsOf = Callable[["Finding"], Words]
 
 _ROLE_WORDS = {"cause": "cause", "witness": "made it matter", "surfaced": "came out here"}
 _ROLE_WIDTH = max(map(len, _ROLE_WORDS.values())) + 2
@@ -161,20 +151,6 @@ def _place(place: FindingPlace, width: int, main: str, glyphs: Glyphs, key: str)
     target = Target(place.file, place.line, place.moment)
     for part, line in enumerate(wrap(spans, width, "    ")):
         yield Row(line, target, key=f"{key} {part}")
-
-
-def usable_fixes(finding: Finding, main: str) -> tuple[Fix, ...]:
-    """The fixes that change nothing but the learner's own code, and were not proved wrong."""
-    return tuple(
-        fix
-        for fix in finding.fixes
-        if fix.edits and fix.verified is not False and all(e.file == main for e in fix.edits)
-    )
-
-
-def all_fixes(findings: tuple[Finding, ...], main: str) -> tuple[Fix, ...]:
-    """The fixes in the order in which the pane numbers them."""
-    return tuple(fix for finding in findings for fix in usable_fixes(finding, main))
 
 
 def _fix(fix: Fix, number: int, width: int, glyphs: Glyphs, code: str) -> Iterator[Row]:

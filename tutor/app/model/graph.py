@@ -28,9 +28,6 @@ from tutor.app.model.values import value_text
 from tutor.trace.events import NONE, Save
 from tutor.trace.state import NodeState, PassState, State
 
-LIMIT = 400
-"""Rows drawn before "more" is offered."""
-
 
 @dataclass(frozen=True, slots=True)
 class Visit:
@@ -58,7 +55,7 @@ class Drawing:
 
 
 def graph_rows(
-    state: State, width: int, glyphs: Glyphs = UNICODE, limit: int = LIMIT, main: str = ""
+    state: State, width: int, glyphs: Glyphs = UNICODE, limit: int = 400, main: str = ""
 ) -> list[Row]:
     """The rows of every graph that is alive, and of the one the latest backward went through."""
     roots = shown_roots(state)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tutor.app.model.glyphs import UNICODE, Glyphs
+from tutor.app.model.mark import Mark
 from tutor.app.model.names import save_words, tensor_name
 from tutor.app.model.rows import Role
-from tutor.app.model.timeline import Timeline
+from tutor.app.model.times import Timeline
 from tutor.app.model.values import value_text
 from tutor.trace.events import NONE
 from tutor.trace.state import State
@@ -20,17 +20,6 @@ if TYPE_CHECKING:
 
 NOTES_SHOWN = 3
 """Parts of one note; more would never be read."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """The sign of a line and its note; `word` is what the sign means."""
-
-    glyph: str
-    role: Role
-    word: str
-    note: str = ""
-    note_role: Role = "dim"
 
 
 def line_marks(

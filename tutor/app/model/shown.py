@@ -6,13 +6,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tutor.app.model.timeline import Timeline, timeline
-from tutor.trace.state import State
-from tutor.trace.trace import Trace
+from tutor.app.model.times import Timeline
 
 if TYPE_CHECKING:
     from tutor.attempt.verdict import Verdict
     from tutor.explain.finding import Finding, FindingPlace
+    from tutor.trace.state import State
+    from tutor.trace.trace import Trace
 
 MAIN = "snippet.py"
 """The name of the learner's code in a run."""
@@ -36,8 +36,10 @@ class Shown:
 
     @cached_property
     def state(self) -> State:
-        """The state at the moment."""
-        return self.trace.at(self.moment) if self.trace else State()
+        """The state at the moment. Raises ValueError where nothing has run."""
+        if self.trace is None:
+            raise ValueError("nothing has run")
+        return self.trace.at(self.moment)
 
     @cached_property
     def before(self) -> State | None:
@@ -57,7 +59,7 @@ class Shown:
 
     def here(self) -> int:
         """The line of the learner's code that the moment stands at (0: none, or the end)."""
-        if self.trace is None or self.at_end:
+        if self.at_end:
             return 0
         for frame in reversed(self.state.stack):
             if frame.file == self.main:
@@ -73,6 +75,8 @@ def shown(
     main: str = MAIN,
 ) -> Shown:
     """A run that has ended, at its end."""
+    from tutor.app.model.timeline import timeline
+
     line = timeline(trace)
     return Shown(trace, findings, verdict, code, main, line.end, line)
 

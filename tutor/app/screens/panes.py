@@ -11,16 +11,23 @@ from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widget import Widget
 
-from tutor.app.model.explanation import WordsOf, sentence
+from tutor.app.model.fixes import WordsOf
 from tutor.app.model.glyphs import Glyphs
-from tutor.app.model.graph import LIMIT
 from tutor.app.model.rows import Row, Span, Spans, wrap
 from tutor.app.model.shown import Shown
-from tutor.app.model.timeline import moment_words
-from tutor.app.panes import TITLES, VIEWS, contents, marks
+from tutor.app.panes import (
+    LIMIT,
+    TITLES,
+    VIEWS,
+    contents,
+    here,
+    marks,
+    sentence,
+    time_view,
+)
 from tutor.app.services import Services
 from tutor.app.widgets.answers import AnswersView
-from tutor.app.widgets.bars import KeyLine, Keys, Tab, TabStrip, TimeBar, TimeView, TopLine
+from tutor.app.widgets.bars import KeyLine, Keys, Tab, TabStrip, TimeBar, TopLine
 from tutor.app.widgets.editor import CodeEditor
 from tutor.app.widgets.prose import ProsePane
 from tutor.app.widgets.rows import Content, RowsView
@@ -168,27 +175,16 @@ class PanesScreen(Screen[None]):
 
     def paint_marks(self) -> None:
         self.editor.marks = {} if self.edited else marks(self.shown, self.glyphs)
-        self.editor.here = 0 if self.edited else self.shown.here()
+        self.editor.here = 0 if self.edited else here(self.shown)
 
     def paint_time(self) -> None:
-        view = self.shown
         bar = self.query_one("#time", TimeBar)
-        if view.trace is None or view.live:
-            words = "Nothing has run yet: r runs the code."
-            if self.running:
-                ready = self.services.ready
-                words = "Running…" if ready else "Loading torch; the first run waits for it…"
-            bar.view = TimeView(words=words)
-            return
-        gaps = tuple(view.line.fraction(moment) for moment in view.line.gaps)
-        words = moment_words(view.trace, view.line, view.moment)
-        bar.view = TimeView(view.line.fraction(view.moment), words, gaps, shown=True)
+        bar.view = time_view(self.shown, self.running, self.services.ready)
 
     def paint_sentence(self) -> None:
         view = self.query_one("#sentence", AnswersView)
-        shown = self.shown
-        text, role = sentence(shown.trace, shown.findings, shown.verdict, self.words)
-        if shown.live or self.edited:
+        text, role = sentence(self.shown, self.words)
+        if self.edited:
             text = ""
         sign = {"good": self.glyphs.ok, "bad": self.glyphs.bad, "warn": self.glyphs.bad}.get(
             role, ""

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual import on, work
 from textual.timer import Timer
 from textual.widgets import TextArea
 
-from tutor.app.model.explanation import all_fixes
+from tutor.app.model.fixes import all_fixes
 from tutor.app.model.glyphs import Glyphs
-from tutor.app.model.graph import LIMIT
 from tutor.app.model.rows import Row, Target
 from tutor.app.model.shown import Shown, cause, cause_moment, growing
-from tutor.app.model.timeline import Kind
+from tutor.app.model.times import Kind
+from tutor.app.panes import LIMIT
 from tutor.app.screens.panes import PanesScreen
 from tutor.app.services import Cancel, Services
 from tutor.app.widgets.bars import Key, KeyLine, TimeBar
 from tutor.app.widgets.rows import RowsView
-from tutor.trace.trace import Trace
+
+if TYPE_CHECKING:
+    from tutor.trace.trace import Trace
 
 REPAINT = 0.1
 """Seconds between two looks at a run that goes on."""

@@ -20,7 +20,7 @@ from textual.widgets import TextArea
 from textual.widgets.text_area import Edit as TextEdit
 
 from tutor.app.model.highlight import Piece, highlight
-from tutor.app.model.marks import Mark
+from tutor.app.model.mark import Mark
 from tutor.app.widgets.styles import palette_of
 
 DEBOUNCED = 400
