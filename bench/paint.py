@@ -23,7 +23,6 @@ from textual.containers import Grid, VerticalScroll
 from textual.screen import Screen
 from textual.widgets import Static, TextArea
 
-import tutor.app
 from bench.measure import Compared
 from tutor.app.app import TutorApp
 from tutor.app.model.shown import Shown, shown
@@ -125,8 +124,6 @@ class Quiet(RealServices):
 
 class Ours(Timed, TutorApp):
     """Our app, timed."""
-
-    CSS_PATH = str(Path(tutor.app.__file__).with_name("app.tcss"))
 
 
 async def painted(app: Timed, change: Callable[[], None]) -> float:
