@@ -59,6 +59,24 @@ SOUND = """
   text: T
   code: y = x
   checks: [{value: {of: y, equals: 3}}]
+- id: gap
+  kind: fill
+  text: T
+  code: |
+    z = x * ⟦factor⟧
+    z.backward()
+  blanks: {factor: {answer: "7", also: ["(3 + 4)"]}}
+  checks: [{grad: {of: x, equals: 7}}]
+- id: arrange
+  kind: order
+  text: T
+  lines: ["p = x * 2", "q = p + 1", "q.backward()"]
+  extra: ["p = 0"]
+  checks: [{graph: {of: q, path: [AddBackward0, MulBackward0], freed: true}}]
+- id: pick
+  kind: choice
+  text: T
+  choices: [{id: a, text: A, right: true}, {id: b, text: B}]
 """
 
 
@@ -88,6 +106,9 @@ def test_a_sound_lesson_has_no_faults(faults) -> None:  # type: ignore[no-untype
         ("equals: 12}}\n", "equals: 13}}\n", "E310", "got 12.", "solution: |"),
         ("equals: 12}}\n", "equals: 6}}\n", "E311", "passes every check", "starter: |"),
         ("y = 12 * x", "y = 11 * x", "E312", "also[1] fails", "- |"),
+        ('"(3 + 4)"', '"(3 + 5)"', "E312", "also[1] fails: check 1 wanted", "- id: gap"),
+        ('answer: "7"', 'answer: "8"', "E310", "solution fails", "- id: gap"),
+        ('"q = p + 1"', '"q = x + 1"', "E310", "solution fails", "- id: arrange"),
         ("    - {grad: {of: x, equals: 12}}\n", "", "E313", "no code at all", "- {raises: none}"),
         ("equals: 3}}]", "equals: 4}}]", "E314", "does not pass", "code: y = x"),
         ("y = x + 9", "y = 12 * x", "E320", "passes the step", "example: |"),

@@ -192,6 +192,15 @@ def test_torch_ranges(wanted: str, version: str, inside: bool) -> None:
     assert fits(wanted, version) is inside
 
 
+def test_a_lesson_for_another_torch_is_left_out_with_the_reason() -> None:
+    lessons = BROKEN.parent.parent / "lessons"
+    assert load_pack(lessons, torch="2.13.0+cpu").skipped == {}
+    old = load_pack(lessons, torch="2.9.1")
+    assert "start.tour" not in old.lessons
+    assert old.skipped["start.tour"] == "it is for torch >=2.13, and torch 2.9.1 is installed"
+    assert old.faults == ()
+
+
 @pytest.mark.parametrize("text", ["", "2.13", ">= two", ">=2.13;<3", "~=2.1"])
 def test_what_is_no_range_is_refused(text: str) -> None:
     with pytest.raises(BadRange):

@@ -119,7 +119,7 @@ RULES: Mapping[str, str] = {
     "E210": "id-and-place",
     "E211": "duplicate-id",
     "E212": "unknown-id",
-    "E213": "incomplete-step",
+    "E213": "incomplete",
     "E214": "bad-python",
     "E215": "torch-range",
     "E220": "missing-file",

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from tutor.lesson.checks import Check
 from tutor.lesson.document import Document, Loc
 from tutor.lesson.faults import Fault, did_you_mean, nearest
-from tutor.lesson.model import KEBAB, LESSON_ID
+from tutor.lesson.model import KEBAB, LESSON_ID, UnknownId
 from tutor.lesson.steps import KINDS
 from tutor.trace.expression import Refused
 
@@ -168,6 +168,10 @@ def _refused(document: Document, loc: Loc, error: object, given: object) -> Faul
         return document.text.fault(
             node.line, column, (fault.code, fault.rule), fault.message, help=fault.help
         )
+    if isinstance(error, UnknownId):
+        near = nearest(error.word, error.known)
+        help = f'did you mean "{near}"?' if near else f"known: {', '.join(sorted(error.known))}"
+        return document.fault(loc, "E212", str(error), help=help)
     return document.fault(loc, "E213", str(error))
 
 

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
+
+
+class UnknownId(ValueError):
+    """A word that must be one of a known list is not; `known` is that list."""
+
+    def __init__(self, message: str, word: str, known: Sequence[str]) -> None:
+        super().__init__(message)
+        self.word = word
+        self.known = known
 
 
 class Model(BaseModel):

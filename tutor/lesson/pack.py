@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tutor.lesson.document import Document, read
@@ -11,6 +11,7 @@ from tutor.lesson.faults import Fault, did_you_mean, ordered
 from tutor.lesson.fields import validated
 from tutor.lesson.lesson import FORMAT, Concept, Glossary, Lesson, PackInfo, Track
 from tutor.lesson.rules import faults_of
+from tutor.lesson.versions import installed_torch, misfit
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class Pack:
     lessons: Mapping[str, Lesson]
     documents: Mapping[str, Document]
     faults: tuple[Fault, ...]
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    """Lessons left out because they are for another torch, and why."""
 
     @property
     def title(self) -> str:
@@ -60,8 +63,12 @@ class Pack:
         return self.lessons[ids[place]] if place < len(ids) else None
 
 
-def load_pack(folder: Path) -> Pack:
-    """Load a pack: never raises for what its files hold, but lists all their faults."""
+def load_pack(folder: Path, torch: str | None = None) -> Pack:
+    """Load a pack: never raises for what its files hold, but lists all their faults.
+
+    Lessons for another version of torch than `torch` (that which is installed) are left out.
+    """
+    have = installed_torch() if torch is None else torch
     faults: list[Fault] = []
     if not (folder / "pack.yaml").is_file():
         message = "there is no pack.yaml in this folder, so it is no pack of lessons"
@@ -91,7 +98,13 @@ def load_pack(folder: Path) -> Pack:
             faults.append(Fault(_shown(folder, lesson_id), 1, 1, "E221", "unlisted-file", message))
     if info is not None:
         faults += _prerequisites(lessons, documents, concepts)
-    return Pack(folder, info, concepts or {}, lessons, documents, ordered(faults))
+    skipped = {
+        lesson_id: reason
+        for lesson_id, lesson in lessons.items()
+        if (reason := misfit(lesson.torch, have)) is not None
+    }
+    taken = {name: lesson for name, lesson in lessons.items() if name not in skipped}
+    return Pack(folder, info, concepts or {}, taken, documents, ordered(faults), skipped)
 
 
 def load_lesson(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
 
 _PART = re.compile(r"^(>=|<=|==|!=|>|<)\s*(\d+(?:\.\d+){0,3})$")
 
@@ -35,15 +36,30 @@ def parse_range(text: str) -> tuple[tuple[str, Version], ...]:
     return tuple(parts)
 
 
-def numbers(version: str) -> Version:
+def numbers(text: str) -> Version:
     """`2.13.0+cpu` as (2, 13, 0)."""
-    found = re.match(r"\d+(?:\.\d+)*", version)
+    found = re.match(r"\d+(?:\.\d+)*", text)
     return tuple(int(number) for number in found[0].split(".")) if found else ()
 
 
-def fits(text: str, version: str) -> bool:
+def installed_torch() -> str:
+    """The version of the torch that is installed, found without importing it ("" for none)."""
+    try:
+        return version("torch")
+    except PackageNotFoundError:
+        return ""
+
+
+def misfit(text: str, have: str) -> str | None:
+    """Why a lesson for this range cannot be taken with this torch; None where it can."""
+    if not have or fits(text, have):
+        return None
+    return f"it is for torch {text}, and torch {have} is installed"
+
+
+def fits(text: str, installed: str) -> bool:
     """Whether a version lies in a range. Raises `BadRange`."""
-    have = numbers(version)
+    have = numbers(installed)
     for sign, wanted in parse_range(text):
         size = max(len(have), len(wanted))
         padded = (*have, *(0,) * (size - len(have))), (*wanted, *(0,) * (size - len(wanted)))

@@ -208,7 +208,8 @@ class Session:
             for lesson_id in track.lessons:
                 lesson = self._pack.lessons.get(lesson_id)
                 if lesson is None:
-                    lines.append(f"  {lesson_id} cannot be opened; its file has faults")
+                    why = self._pack.skipped.get(lesson_id, "its file has faults")
+                    lines.append(f"  {lesson_id} cannot be opened: {why}")
                     continue
                 steps = [
                     self._progress.status(lesson.id, s.id, lesson.revision) for s in lesson.steps
@@ -300,12 +301,14 @@ class Session:
 
     def _carried(self) -> list[str]:
         """Accepted code of the steps before, for lessons whose steps build on each other."""
-        earlier = self._lesson.steps[: self._index]
-        return [
-            code
-            for step in earlier
-            if (code := self._progress.accepted(self._lesson.id, step.id)) is not None
-        ]
+        carried = []
+        for step in self._lesson.steps[: self._index]:
+            code = self._progress.accepted(self._lesson.id, step.id)
+            if code is None and self._standing(step) == "skipped":
+                code = step.solution
+            if code:
+                carried.append(code)
+        return carried
 
     def _again(self, rest: str) -> None:
         self._asking.again()

@@ -9,11 +9,23 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, model_validator
 
 from tutor.explain.finding import Finding, FindingPlace
+from tutor.explain.registry import BY_ID
 from tutor.lesson.checks.body import Body, Names, together
 from tutor.lesson.checks.evidence import Evidence, Outcome, decided, undecided
 from tutor.lesson.checks.tensors import needs_one
 from tutor.lesson.checks.words import listed
+from tutor.lesson.model import UnknownId
 from tutor.trace.events import NONE, Raised
+
+
+def _known_kind(word: str) -> str:
+    if word not in BY_ID:
+        raise UnknownId(f'there is no kind of finding called "{word}"', word, tuple(BY_ID))
+    return word
+
+
+Kind = Annotated[str, AfterValidator(_known_kind)]
+"""The id of a kind of finding."""
 
 
 def _none_as_flag(data: Any) -> Any:
@@ -24,7 +36,7 @@ class Raises(Body):
     """How the program ended: `none`, or an error whose kind is a finding's."""
 
     none: bool = False
-    kind: str | None = None
+    kind: Kind | None = None
     found: int | None = None
     expected: int | None = None
     at_line: int | None = None
@@ -129,7 +141,7 @@ class FindingCheck(Body):
     """What the explanation says: `none` (no error, no warning), or a kind of finding."""
 
     none: bool = False
-    kind: str | None = None
+    kind: Kind | None = None
     severity: Literal["error", "warning", "note"] | None = None
     cause_line: int | None = None
 
