@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol
 
 from tutor.attempt.judge import decide
 from tutor.attempt.slopes import measured
 from tutor.attempt.verdict import Answer, Attempt, Slopes
+from tutor.diagnose.diagnosis import installed_lessons, with_lessons
 from tutor.explain import findings
 from tutor.lesson import AnyStep, Evidence, Fill, Lesson, Order
 from tutor.lesson.checks import Numeric
@@ -41,8 +42,10 @@ def code_of(step: AnyStep, code: str, answer: Answer) -> str:
 class Attempts:
     """Tries with one runner."""
 
-    def __init__(self, runner: Runs) -> None:
+    def __init__(self, runner: Runs, installed: Collection[str] | None = None) -> None:
+        """`installed` are the lessons that findings may point to (by default those there are)."""
         self._runner = runner
+        self._installed = frozenset(installed_lessons() if installed is None else installed)
 
     def program(
         self, lesson: Lesson, step: AnyStep, code: str, carried: Sequence[str] = ()
@@ -60,7 +63,7 @@ class Attempts:
         slopes: Slopes | None = None,
     ) -> Attempt:
         """Decide a run that has ended. Pure."""
-        found = tuple(findings(trace)) if step.runs else ()
+        found = with_lessons(findings(trace), self._installed) if step.runs else ()
         verdict = decide(step, answer, Evidence(trace, found, slopes))
         return Attempt(step, code, answer, trace, found, verdict, slopes)
 

@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tutor.attempt import Attempt
+from tutor.diagnose import verified
+from tutor.explain import Finding
+from tutor.explain.edits import apply
 from tutor.lesson.compile import MAIN
 from tutor.plain import story, views
-from tutor.plain.edits import applied
 from tutor.plain.moments import NoSuchMoment, moment_of, told
 from tutor.plain.talk import Talk
+from tutor.run import Runner
 from tutor.trace import State
 
 
 class Looking:
     """The latest try of a step, and the moment of it that is looked at (None: its end)."""
 
-    def __init__(self, talk: Talk) -> None:
+    def __init__(self, talk: Talk, runner: Runner) -> None:
         self._talk = talk
+        self._runner = runner
+        self._proved: tuple[Finding, ...] | None = None
         self.attempt: Attempt | None = None
         self._moment: int | None = None
         self.commands: dict[str, Callable[[str], None]] = {
@@ -32,18 +37,18 @@ class Looking:
 
     def at_run(self, attempt: Attempt) -> None:
         """Look at this try."""
-        self.attempt, self._moment = attempt, None
+        self.attempt, self._moment, self._proved = attempt, None, None
 
     def leave(self) -> None:
         """Nothing has run here yet."""
-        self.attempt, self._moment = None, None
+        self.attempt, self._moment, self._proved = None, None, None
 
     def changed(self, rest: str, code: str) -> str | None:
         """The code with the proposed change of this number made in it."""
         attempt = self._ran()
         if attempt is None:
             return None
-        fixes = [fix for finding in attempt.findings for fix in finding.fixes]
+        fixes = story.changes(self._findings(attempt))
         number = int(rest) if rest.isascii() and rest.isdigit() else 1
         if not 1 <= number <= len(fixes):
             self._talk.tell([f"There is no change {number}. why lists them."])
@@ -51,7 +56,7 @@ class Looking:
         if attempt.code != code:
             self._talk.tell(["The code has changed since the run. Type run, then apply."])
             return None
-        return applied(code, fixes[number - 1], MAIN)
+        return apply(code, fixes[number - 1].edits, MAIN)
 
     # -- the commands -----------------------------------------------------------------
 
@@ -60,6 +65,12 @@ class Looking:
             self._talk.tell(["Nothing has run yet. Type run."])
             return None
         return self.attempt
+
+    def _findings(self, attempt: Attempt) -> tuple[Finding, ...]:
+        """What explains the run, its changes tried once, when they are first asked for."""
+        if self._proved is None:
+            self._proved = verified(attempt.trace, attempt.findings, self._runner)
+        return self._proved
 
     def _view(self, view: Callable[[State], list[str]]) -> None:
         attempt = self._ran()
@@ -74,7 +85,7 @@ class Looking:
     def _why(self, rest: str) -> None:
         attempt = self._ran()
         if attempt is not None:
-            self._talk.tell(story.why(attempt.findings))
+            self._talk.tell(story.why(self._findings(attempt)))
 
     def _checks(self, rest: str) -> None:
         attempt = self._ran()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tutor.attempt import Attempts, Runs
+from tutor.attempt import Attempts
 from tutor.lesson import AnyStep, Fill, Lesson, Order, Pack, Read
 from tutor.plain import story
 from tutor.plain.asking import Asking, BadAnswer, solution_of, text_of
@@ -15,21 +15,22 @@ from tutor.plain.prose import lines_of, numbered, wrapped
 from tutor.plain.recall import ask_cards, due
 from tutor.plain.talk import Talk
 from tutor.progress import Progress
+from tutor.run import Runner
 
 
 class Session:
     """One learner, one pack, one place in it."""
 
-    def __init__(self, talk: Talk, pack: Pack, runner: Runs, progress: Progress) -> None:
+    def __init__(self, talk: Talk, pack: Pack, runner: Runner, progress: Progress) -> None:
         self._talk = talk
         self._pack = pack
-        self._attempts = Attempts(runner)
+        self._attempts = Attempts(runner, pack.lessons)
         self._progress = progress
         self._lesson: Lesson = next(iter(pack.lessons.values()))
         self._index = 0
         self._code = ""
         self._asking = Asking(self.step)
-        self._looking = Looking(talk)
+        self._looking = Looking(talk, runner)
         self._hints = 0
         self._commands: dict[str, Callable[[str], None]] = {
             "next": self._next,

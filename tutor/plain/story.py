@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tutor.attempt import Attempt, CheckResult, QuestionResult, Verdict
-from tutor.explain import Finding, FindingPlace, words
+from tutor.explain import Finding, FindingPlace, Fix, words
 from tutor.plain.prose import lines_of, safe, wrapped
 from tutor.trace import Trace
 
@@ -56,6 +56,11 @@ def output(trace: Trace, most: int = OUTPUT) -> list[str]:
     return ["It printed:", *(f"  {line}" for line in lines[:most]), *more]
 
 
+def changes(findings: Sequence[Finding]) -> list[Fix]:
+    """The proposed changes in the order of their numbers, without those that proved wrong."""
+    return [fix for one in findings for fix in one.fixes if fix.verified is not False]
+
+
 def why(findings: Sequence[Finding]) -> list[str]:
     """What explains the run: sentences, places, and changes that help."""
     if not findings:
@@ -66,9 +71,10 @@ def why(findings: Sequence[Finding]) -> list[str]:
         said = words(finding)
         lines += [*(wrapped(f"{finding.severity}: {said.title}")), *lines_of(said.explanation)]
         lines += [_place(where) for where in finding.places]
-        for fix in finding.fixes:
+        for fix in changes([finding]):
             fixes += 1
-            lines += wrapped(f"change {fixes}: {fix.title}")
+            proof = f" ({fix.how})" if fix.verified else ""
+            lines += wrapped(f"change {fixes}: {fix.title}{proof}")
             for edit in fix.edits:
                 span = (
                     f"line {edit.line}"
