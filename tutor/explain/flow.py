@@ -50,7 +50,7 @@ class Behind:
     cuts: tuple[Cut, ...]
     leaves: tuple[int, ...]
     grads: tuple[PassState, ...]
-    """Passes of `autograd.grad` without create_graph whose results went into it."""
+    """Passes of `autograd.grad` whose results, without a graph, went into it."""
     reentrant: OpState | None = None
     """A call inside a reentrant checkpoint that ran without grad."""
 
@@ -60,8 +60,9 @@ def behind(history: History, uid: int, moment: int) -> Behind:
     results = {
         result: run
         for run in history.passes
-        if run.event.kind == "grad" and not run.event.create
+        if run.event.kind == "grad"
         for result in run.results
+        if not run.event.create or not history.requires_grad(result, run.end_moment + 1)
     }
     cuts: list[Cut] = []
     leaves: list[int] = []

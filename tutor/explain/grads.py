@@ -17,7 +17,6 @@ class Clear:
     """A moment at which `.grad` became None, zeros, or another tensor."""
 
     moment: int
-    site: Site
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +81,13 @@ class Story:
 
 def stories(history: History) -> list[Story]:
     """The story of each leaf that a pass added to, in the order in which they were first added."""
+    known = history.memo.get("stories")
+    if known is None:
+        known = history.memo["stories"] = _tell(history)
+    return known
+
+
+def _tell(history: History) -> list[Story]:
     found: dict[int, Story] = {}
     for run in history.passes:
         for entry in run.accumulated:
@@ -103,8 +109,7 @@ def _clears(history: History, found: dict[int, Story]) -> None:
         story = found.get(event.uid)
         if story is None or (event.how == "write" and not is_zero(event.value)):
             continue
-        state = history.trace.at(moment)
-        story.clears.append(Clear(moment, tuple(frame.place for frame in state.stack)))
+        story.clears.append(Clear(moment))
 
 
 def _optimizer_steps(history: History, found: dict[int, Story]) -> None:
@@ -202,14 +207,14 @@ def _read_of(
         node = source.statement(history.text(file), number)
         if node is None or hasattr(node, "body") or root not in source.names_read(node):
             continue
-        state = history.trace.at(later[0] + 1)
-        if not state.stack or state.stack[-1].frame != named.frame:
+        site = history.site_at(later[0] + 1)
+        if not site or site[-1].frame != named.frame:
             continue
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             called = source.called(node.value)
             if called in ("append", "backward", "zero_grad", "step"):
                 continue
-        best = best or (later[0], tuple(frame.place for frame in state.stack))
+        best = best or (later[0], site)
     return best
 
 

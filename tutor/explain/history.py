@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from tutor.explain import source
 from tutor.explain.finding import FindingPlace, PlaceRole, Spot
@@ -50,6 +51,8 @@ class History:
         self.last: State = trace.last
         self.ops: list[OpState] = trace.ops
         self.passes: tuple[PassState, ...] = trace.passes
+        self.memo: dict[str, Any] = {}
+        """What helpers of this run keep between two kinds."""
 
     # -- tensors and the ops around them ------------------------------------------------
 
@@ -300,13 +303,16 @@ class History:
                 found[files.get(event.frame, ""), event.line].append(moment)
         return found
 
+    def site_at(self, moment: int) -> Site:
+        """The user's stack at a moment."""
+        return tuple(frame.place for frame in self.trace.at(moment).stack)
+
     def last_run(self, file: str, line: int) -> tuple[int, Site] | None:
         """The last time a line began to run: (moment, site)."""
         runs = self.line_runs.get((file, line))
         if not runs:
             return None
-        state = self.trace.at(runs[-1] + 1)
-        return runs[-1], tuple(frame.place for frame in state.stack)
+        return runs[-1], self.site_at(runs[-1] + 1)
 
     # -- what went wrong ------------------------------------------------------------------
 

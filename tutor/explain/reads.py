@@ -61,8 +61,7 @@ def _printed_later(history: History, place: Place, moment: int) -> tuple[int, Si
             continue
         if shows(history.text(file), number) and wanted & source.names_read(node):
             later = next(run for run in runs if run > moment)
-            state = history.trace.at(later + 1)
-            return later, tuple(frame.place for frame in state.stack)
+            return later, history.site_at(later + 1)
         if wanted & source.names_read(node) and len(wanted) < _HOPS * 4:
             wanted |= assigned(history.text(file), number)
     return None

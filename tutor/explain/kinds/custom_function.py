@@ -16,6 +16,7 @@ from tutor.explain.custom import (
 )
 from tutor.explain.finding import Fact, Finding, FindingPlace, Fix
 from tutor.explain.history import Failure, History
+from tutor.explain.patterns import fits, kind_of
 from tutor.explain.reads import read_after
 from tutor.trace import NONE
 from tutor.trace.state import NodeState, PassState
@@ -30,13 +31,15 @@ def raised(history: History, failure: Failure) -> Finding | None:
     """An error out of a Function's node, one of its methods, or its apply."""
     if failure.kind in _PYTHON or not function_classes(history):
         return None
+    if not fits(KIND, failure.message):
+        return None
     run = failure.run
     node = history.last.nodes.get(run.failing) if run is not None else None
     cls = function_of(history, node.name) if node is not None else None
     owner, method = method_around(history, failure)
     if cls is not None and node is not None and not owner:
         return _returned(history, failure, cls.name, node)
-    if owner and (failure.kind != "RuntimeError" or run is None or method != "forward"):
+    if owner and _about_function(history, failure):
         facts: dict[str, Fact] = {"function": owner, "method": method, **_message(failure)}
         return finding(
             KIND,
@@ -52,6 +55,18 @@ def raised(history: History, failure: Failure) -> Finding | None:
         if owner and failure.library:
             return _refused(history, failure, owner)
     return None
+
+
+def _about_function(history: History, failure: Failure) -> bool:
+    """Whether an error inside a method has to do with the Function: its context, its pattern."""
+    if kind_of(failure.message) == KIND:
+        return True
+    place = failure.site[-1]
+    node = source.statement(history.text(place.file), place.line)
+    around = source.function_at(history.text(place.file), place.line)
+    if node is None or around is None or not around.args.args:
+        return False
+    return around.args.args[0].arg in source.names_read(node)
 
 
 def _message(failure: Failure) -> dict[str, Fact]:

@@ -35,12 +35,16 @@ def raised(history: History, failure: Failure) -> Finding | None:
         if came.grads:
             name = history.name(root, failure.moment)
             seen = surfaced(history, note("no-grad-fn", tensor=name))
-            return _without_graph(history, came, {"root": name}, "no-graph", [seen])
+            once = came.grads[0].event.create
+            variant = "once" if once else "no-graph"
+            return _without_graph(history, came, {"root": name}, variant, [seen])
         return None
     run = failure.run
     if run is None or not _MISSING.search(failure.message):
         return None
     first = [p for p in history.passes if p.run < run.run and p.event.create]
+    if not first and "_backward" not in failure.message:
+        return None  # a first derivative is missing
     node = history.last.nodes.get(run.failing)
     op = node.name if node is not None else "an op"
     causes: list[FindingPlace | None] = []
@@ -72,7 +76,7 @@ def _without_graph(
     )
     return finding(
         KIND,
-        "error" if variant == "no-graph" else "warning",
+        "warning" if variant == "constant" else "error",
         variant,
         facts,
         cause=[

@@ -26,6 +26,8 @@ def raised(history: History, failure: Failure) -> Finding | None:
     elif run.stale[2] != NONE:
         return None
     edges = border(history, run, failing)
+    if not edges:
+        return None  # no earlier pass went here: what is freed was freed by this very pass
     freeing = _freed_by(history, run, node, edges)
     whole = bool(edges) and edges[0].new is None
     facts: dict[str, Fact] = {

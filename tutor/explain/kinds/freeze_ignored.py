@@ -98,39 +98,38 @@ def _printed(history: History, uid: int, step: OpState) -> list[FindingPlace | N
 
 def _zeroed(history: History) -> list[Finding]:
     """Part of a gradient set to zero by hand, under an optimizer that remembers earlier ones."""
+    masks = [
+        op
+        for op in history.ops
+        if bare(op.func) == "__setitem__"
+        and op.event.via == NONE
+        and op.event.args
+        and op.event.detail.endswith((", 0", ", 0.0"))
+    ]
+    if not masks:
+        return []
+    steps = [
+        op
+        for op in history.ops
+        if op.func == "Optimizer.step" and op.event.detail.strip("'").split(".")[0] in _MOMENTUM
+    ]
     for story in stories(history):
         grads = {event.grad for event in history.accumulations.values() if event.uid == story.uid}
-        steps = [
-            op
-            for op in history.ops
-            if op.func == "Optimizer.step"
-            and story.uid in op.event.args
-            and op.event.detail.split(".")[0] in _MOMENTUM
-        ]
-        for op in history.ops:
-            if bare(op.func) not in ("__setitem__", "zero_", "mul_") or not op.event.args:
+        for op in masks:
+            if op.event.args[0] not in grads:
                 continue
-            if op.event.args[0] not in grads or op.event.via != NONE:
-                continue
-            if bare(op.func) == "__setitem__" and not op.event.detail.endswith((", 0", ", 0.0")):
-                continue
-            before = [step for step in steps if step.moment < op.moment]
-            after = [step for step in steps if step.moment > op.moment]
-            if bare(op.func) != "__setitem__" or not before or not after:
-                continue
-            if _masked_before(history, story, grads, before[0]):
-                continue
+            own = [step for step in steps if story.uid in step.event.args]
+            before = [step for step in own if step.moment < op.moment]
+            after = [step for step in own if step.moment > op.moment]
+            first = before[0] if before else None
+            if (
+                first is None
+                or not after
+                or any(m.moment < first.moment and m.event.args[0] in grads for m in masks)
+            ):
+                continue  # masked from the first step on: nothing is remembered
             return [_zeroed_finding(history, story, op, after)]
     return []
-
-
-def _masked_before(history: History, story: Story, grads: set[int], step: OpState) -> bool:
-    """Whether the very first step had a masked gradient too: then nothing is remembered."""
-    return any(
-        op.moment < step.moment and bare(op.func) == "__setitem__" and op.event.args[:1]
-        and op.event.args[0] in grads
-        for op in history.ops
-    )  # fmt: skip
 
 
 def _zeroed_finding(history: History, story: Story, op: OpState, after: list[OpState]) -> Finding:

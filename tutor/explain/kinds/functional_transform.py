@@ -5,6 +5,7 @@ from __future__ import annotations
 from tutor.explain.build import finding, note, surfaced
 from tutor.explain.finding import Fact, Finding, FindingPlace
 from tutor.explain.history import Failure, History
+from tutor.explain.patterns import fits, kind_of
 
 KIND = "functional-transform"
 
@@ -14,10 +15,11 @@ _PYTHON = ("NameError", "ImportError", "ModuleNotFoundError", "SyntaxError", "At
 
 def raised(history: History, failure: Failure) -> Finding | None:
     """An error of torch's inside a frame that a transform called, or in the transform itself."""
-    if failure.kind in _PYTHON or not failure.site:
+    if failure.kind in _PYTHON or not failure.site or not fits(KIND, failure.message):
         return None
     entered = _entered(history, failure)
-    in_library = any(failure.inside(part) for part in _FILES)
+    known = kind_of(failure.message) == KIND
+    in_library = known or any(failure.inside(part) for part in _FILES)
     if entered is None and not in_library:
         return None
     inside = entered is not None and entered < len(failure.site)

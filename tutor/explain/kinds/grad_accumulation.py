@@ -143,14 +143,15 @@ def _cleared_early(history: History, story: Story) -> Finding | None:
         return None
     entry, clear, step = trouble
     leaf = history.name(story.uid, entry.moment)
-    here, backward = clear.site[-1], entry.site[-1]
+    cleared = history.site_at(clear.moment)
+    here, backward = cleared[-1], entry.site[-1]
     edit = edits.move_before(history.text(here.file), here.file, here.line, backward.line)
     return finding(
         KIND,
         "warning",
         "cleared-early",
         {"leaf": leaf, "step_line": step.site[-1].line},
-        cause=[history.place("cause", clear.site, clear.moment, note("clears"))],
+        cause=[history.place("cause", cleared, clear.moment, note("clears"))],
         witness=[history.place("witness", entry.site, entry.moment, note("added", leaf=leaf))],
         surfaced=[
             *read_after(history, story.uid, step.moment, value=True),

@@ -10,6 +10,7 @@ from tutor.explain.build import finding, fix, note, surfaced
 from tutor.explain.custom import method_around
 from tutor.explain.finding import Fact, Finding, FindingPlace, Fix
 from tutor.explain.history import Failure, History
+from tutor.explain.patterns import fits, kind_of
 from tutor.trace import NONE, Place
 from tutor.trace import events as ev
 
@@ -32,6 +33,8 @@ _RETURNED = re.compile(r"^(?:hook '|expected (?:Variable|tuple), but hook|Backwa
 def raised(history: History, failure: Failure) -> Finding | None:
     """An error inside a hook, one at its registration, or one about what it returned."""
     if failure.kind in _PYTHON or not failure.site:
+        return None
+    if not fits(KIND, failure.message) and kind_of(failure.message) != "overlapping-memory":
         return None
     here = failure.site[-1]
     if failure.run is None:
@@ -127,8 +130,7 @@ def _grad_off(history: History, failure: Failure) -> FindingPlace | None:
             return history.line_place("cause", place.file, number, note("grad-off"))
     for moment, event in reversed(list(history.trace.of_kind(ev.Mode))):
         if moment <= failure.moment and not event.grad:
-            where = history.trace.at(moment).stack
-            return history.place("cause", tuple(f.place for f in where), moment, note("grad-off"))
+            return history.place("cause", history.site_at(moment), moment, note("grad-off"))
     return None
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
-from tutor.explain.build import finding, note
+from tutor.explain.build import finding, note, surfaced
 from tutor.explain.finding import Fact, Finding, FindingPlace
-from tutor.explain.history import History, bare, op_name, word_set
+from tutor.explain.history import Failure, History, bare, op_name, word_set
 from tutor.explain.reads import read_after
 from tutor.trace import NONE, Value
 from tutor.trace.state import NodeState, OpState, PassState
@@ -15,6 +16,9 @@ KIND = "nan-grad"
 
 HUGE = 1e8
 """A gradient this many times larger than what arrived comes from a division by almost 0."""
+
+_ANOMALY = re.compile(r"returned nan values in its")
+"""Anomaly mode looks at what a node sends, which is not in the trace."""
 
 _SINGULAR = word_set(
     """sqrt rsqrt pow div log log2 log10 log1p reciprocal norm linalg_vector_norm std var acos
@@ -35,6 +39,27 @@ class _Source:
     op: OpState | None
     node: NodeState | None
     place: FindingPlace | None
+
+
+def raised(history: History, failure: Failure) -> Finding | None:
+    """Anomaly mode stopped the backward at the node that gave NaN."""
+    run = failure.run
+    node = history.last.nodes.get(run.failing) if run is not None else None
+    if run is None or node is None or not _ANOMALY.search(failure.message):
+        return None
+    finite = all(_finite(g) for g in run.arrived.get(run.failing, ()))
+    first = _forward(history, run)
+    words = note("derivative-nonfinite")
+    causes = [first.place] if first is not None else []
+    causes.append(history.place("cause", node.site, node.moment, words))
+    return finding(
+        KIND,
+        "error",
+        "anomaly" if finite else "anomaly-passed",
+        {"func": op_name(node.name)},
+        cause=causes,
+        surfaced=[surfaced(history)],
+    )
 
 
 def ran(history: History) -> list[Finding]:

@@ -27,7 +27,7 @@ def raised(history: History, failure: Failure) -> Finding | None:
     """The nearest place in the data flow behind the root where a gradient was lost."""
     root = root_without_grad(history, failure)
     if root == NONE:
-        return None
+        return _input_without_grad(history, failure)
     came = behind(history, root, failure.moment)
     name = history.name(root, failure.moment)
     facts: dict[str, Fact] = {"root": name}
@@ -44,6 +44,26 @@ def raised(history: History, failure: Failure) -> Finding | None:
         ]
         return finding(KIND, "error", "frozen", facts, cause=places, surfaced=[seen])
     return _never(history, came, root, facts, seen)
+
+
+def _input_without_grad(history: History, failure: Failure) -> Finding | None:
+    """A `grad` that was asked for the gradient of a tensor which does not require it."""
+    run = failure.run
+    if run is None or run.order or run.event.kind != "grad":
+        return None
+    for uid in run.event.inputs or ():
+        known = history.tensor(uid)
+        if known is None or history.requires_grad(uid, run.moment):
+            continue
+        name = history.name(uid, run.moment)
+        came = behind(history, uid, run.moment)
+        causes = [history.place("cause", cut.site, cut.moment, note("cuts")) for cut in came.cuts]
+        words = note("no-requires-grad")
+        causes.append(history.place("cause", known.born, known.moment, words))
+        return finding(
+            KIND, "error", "input", {"input": name}, cause=causes, surfaced=[surfaced(history)]
+        )
+    return None
 
 
 def _cut(

@@ -50,7 +50,7 @@ def raised(history: History, failure: Failure) -> Finding | None:
                 KIND, "error", "wrong-shape", facts, cause=[call], witness=[made],
                 surfaced=[surfaced(history)],
             )  # fmt: skip
-    if len(seeds) > len(run.event.roots):
+    if seeds and len(seeds) != len(run.event.roots):
         facts = {"roots": len(run.event.roots), "seeds": len(seeds)}
         return finding(
             KIND, "error", "wrong-count", facts, cause=[call], surfaced=[surfaced(history)]

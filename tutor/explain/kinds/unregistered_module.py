@@ -39,6 +39,8 @@ def raised(history: History, failure: Failure) -> Finding | None:
             variant, facts["name"] = "list", name
         causes.append(history.line_place("cause", file, line, note("plain-list")))
         fixes.append(fix("module-list", {"line": line}, _listed(history, file, line)))
+    if variant == "empty":
+        return None  # nothing says what should have been in the list
     causes.append(history.place("cause", failure.site, failure.moment))
     return finding(
         KIND, "error", variant, facts, cause=causes, surfaced=[surfaced(history)], fixes=fixes
