@@ -1,4 +1,5 @@
 import os
+import tempfile
 
 import pytest
 
@@ -34,9 +35,14 @@ def compiled_once(tmp_path_factory):
 
 
 @pytest.fixture(scope="session", params=["fork", "spare"])
-def shared_runner(request):
-    with Runner(backend=request.param, observer=FAKE, limits=QUICK) as runner:
-        yield runner
+def shared_runner(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("scratch")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", str(folder))
+        with Runner(backend=request.param, observer=FAKE, limits=QUICK) as runner:
+            yield runner
+    # Whatever all the tests did: no folder of a run is left.
+    assert list(folder.iterdir()) == []
 
 
 @pytest.fixture

@@ -45,6 +45,8 @@ def launch(program: Program, limits: Limits, seat: Seat) -> Launch:
             given.append(write)
             system.widen(read)
             os.set_blocking(read, False)
+        if scratch is not None:  # Before the program, which may be over in no time.
+            seat.tell(FOLDER + os.fsencode(scratch))
         file, stdin, events, stdout = given[:4]
         sent = seat.send(file, (stdin, stdout, given[-1]), events)
     except BaseException:
@@ -56,8 +58,6 @@ def launch(program: Program, limits: Limits, seat: Seat) -> Launch:
     finally:
         for descriptor in given:
             os.close(descriptor)
-    if sent and scratch is not None:
-        seat.tell(FOLDER + os.fsencode(scratch))
     return Launch(pipes, scratch, sent)
 
 
