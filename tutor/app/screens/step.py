@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from textual import on
 from textual.app import ComposeResult
 
 from tutor.app.model.answers import (
@@ -27,7 +26,7 @@ from tutor.app.model.step import NOUNS, Work, dots, hints_of, prose_of
 from tutor.app.screens.panes import PANES
 from tutor.app.screens.work import WorkScreen
 from tutor.app.services import Cancel, Services, note_try, standing
-from tutor.app.widgets.answers import AnswersView, FillForm
+from tutor.app.widgets.answers import AnswersView
 from tutor.app.widgets.bars import Top, TopLine
 from tutor.app.widgets.prose import ProsePane
 from tutor.app.widgets.rows import Content, RowsView
@@ -35,6 +34,7 @@ from tutor.app.widgets.rows import Content, RowsView
 if TYPE_CHECKING:
     from textual.widget import Widget
 
+    from tutor.app.widgets.fill import FillForm
     from tutor.attempt.verdict import Answer
     from tutor.lesson import AnyStep, Lesson
 
@@ -62,7 +62,6 @@ class StepScreen(WorkScreen):
 
     def compose_answers(self) -> ComposeResult:
         yield AnswersView(id="answers")
-        yield FillForm(id="fill")
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -145,11 +144,21 @@ class StepScreen(WorkScreen):
                 self.view = pane
                 break
         self.query_one(ProsePane).scroll_home(animate=False)
-        if step.kind == "fill":
-            self.query_one(FillForm).ask(step.blanks, doing.blanks)
+        self._show_form()
         self._paint_step()
         self.paint_tabs()
         self.call_after_refresh(self.focus_on, self.query_one(ProsePane))
+
+    def _show_form(self) -> None:
+        """Fields for a step with blanks, and none for another step."""
+        self.query("FillForm").remove()
+        step = self.step
+        if step.kind == "fill":
+            # Imported with the first step that has blanks.
+            from tutor.app.widgets.fill import FillForm
+
+            form = FillForm(step.blanks, self.doing.blanks)
+            self.query_one("#code-frame").mount(form, before="#sentence")
 
     def prevent_changes(self) -> Any:
         """No message for a text that we put in ourselves."""
@@ -213,7 +222,6 @@ class StepScreen(WorkScreen):
             )
         view.set_class(bool(asks(step)) or step.kind == "order", "-some")
         self.set_class(bool(asks(step)) and verdict is None, "-asking")
-        self.query_one(FillForm).set_class(step.kind == "fill", "-some")
 
     def panes(self) -> tuple[str, ...]:
         if self.index < 0:
@@ -228,7 +236,7 @@ class StepScreen(WorkScreen):
         if pane == "code" and (asks(self.step) or self.step.kind == "order"):
             return self.query_one("#answers", AnswersView)
         if pane == "code" and self.step.kind == "fill":
-            return self.query_one(FillForm).first
+            return cast("FillForm", self.query("FillForm").last()).first
         return super().widget_of(pane)
 
     # -- running ---------------------------------------------------------------------
@@ -340,8 +348,8 @@ class StepScreen(WorkScreen):
         self.draft(order=order.moved(int(rest), by))
         view.go_to(f"line {number} 0")
 
-    @on(FillForm.Filled)
-    def _filled(self, message: FillForm.Filled) -> None:
+    def on_fill_form_filled(self, message: FillForm.Filled) -> None:
+        """A blank holds another text."""
         blanks = {**self.doing.blanks, message.blank: message.value}
         self.draft(blanks=blanks)
         with self.prevent_changes():
@@ -349,8 +357,8 @@ class StepScreen(WorkScreen):
         attempt = self.doing.attempt
         self.edited = attempt is not None and attempt.answer != blanks
 
-    @on(FillForm.Done)
-    def _fill_done(self) -> None:
+    def on_fill_form_done(self) -> None:
+        """Enter in the last field."""
         self.action_run()
 
 

@@ -1,21 +1,8 @@
-"""Where answers are given: choices and lines as rows, blanks as fields."""
+"""Rows that are as high as they need to be: answers, the setup, the sentence under the code."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
-
-from textual import on, work
-from textual.app import ComposeResult
-from textual.containers import Horizontal, VerticalScroll
-from textual.message import Message
-from textual.widget import Widget
-from textual.widgets import Input, Label
-
 from tutor.app.widgets.rows import RowsView
-
-if TYPE_CHECKING:
-    from tutor.lesson import Blank
 
 
 class AnswersView(RowsView):
@@ -23,61 +10,3 @@ class AnswersView(RowsView):
 
     def fit_height(self) -> None:
         self.styles.height = max(1, len(self.rows)) + self.gutter.height
-
-
-class FillForm(VerticalScroll, can_focus=False):
-    """One field a blank; Tab goes from field to field, Enter in the last one runs."""
-
-    DEFAULT_CSS = """
-    FillForm {
-        & Horizontal { height: 1; width: 1fr; }
-        & Label { width: auto; padding: 0 1 0 0; color: $foreground 80%; }
-        & Input { height: 1; width: 1fr; border: none; padding: 0; background: $panel; }
-        & Input:focus { border: none; background: $primary 20%; }
-        &:nocolor Input { text-style: underline; }
-        &:nocolor Input:focus { text-style: reverse; }
-    }
-    """
-
-    class Filled(Message):
-        """A blank holds another text."""
-
-        def __init__(self, blank: str, value: str) -> None:
-            super().__init__()
-            self.blank = blank
-            self.value = value
-
-    class Done(Message):
-        """Enter in the last field."""
-
-    def compose(self) -> ComposeResult:
-        yield from ()
-
-    @property
-    def first(self) -> Widget:
-        """The field to begin with: the first that is empty."""
-        fields = list(self.query(Input))
-        return next((f for f in fields if not f.value), fields[0] if fields else self)
-
-    @work(exclusive=True, exit_on_error=False)
-    async def ask(self, blanks: Mapping[str, Blank], values: Mapping[str, str]) -> None:
-        """One field for each of these blanks."""
-        await self.remove_children()
-        for name in blanks:
-            field = Input(values.get(name, ""), name=name, select_on_focus=False)
-            await self.mount(Horizontal(Label(f"{name} =", markup=False), field))
-
-    @on(Input.Changed)
-    def _typed(self, event: Input.Changed) -> None:
-        event.stop()
-        self.post_message(self.Filled(event.input.name or "", event.value))
-
-    @on(Input.Submitted)
-    def _entered(self, event: Input.Submitted) -> None:
-        event.stop()
-        fields = list(self.query(Input))
-        place = fields.index(event.input)
-        if place + 1 < len(fields):
-            fields[place + 1].focus()
-        else:
-            self.post_message(self.Done())
