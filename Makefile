@@ -31,13 +31,15 @@ setup: $(VENV)/.ready
 setup-dev: $(VENV)/.ready-dev
 
 test: $(VENV)/.ready-dev
-	$(PY) -m pytest -n $(JOBS) $(ARGS)
+	$(PY) -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
+# All of them run, so that one look shows all that is wrong.
 check: $(VENV)/.ready-dev
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports
+	@failed=; \
+	for check in "ruff check ." "ruff format --check ." mypy lint-imports; do \
+		echo "$$check"; $(BIN)/$$check || failed="$$failed, $$check"; \
+	done; \
+	test -z "$$failed" || { echo "failed: $${failed#, }" >&2; exit 1; }
 
 bench: $(VENV)/.ready-dev
 	$(PY) -m bench $(ARGS)

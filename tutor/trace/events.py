@@ -40,10 +40,11 @@ class Value(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class Save(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A tensor that a node keeps for its backward.
 
-    `name` is torch's ("self", "other", "result"); `uid` the saved tensor, or for an alias the
-    tensor whose memory it shares, where it is one the run has seen, else NONE; `role` is "input", "output", "alias" (shares memory with an
-    input or output), "copy" (a private clone, as in-place mul makes of its overwritten self),
-    "constant" (a wrapped number) or "internal" (indices, masks, statistics).
+    `name` is torch's ("self", "other", "result"). `uid` is the saved tensor, or for an alias
+    the tensor whose memory it shares, where that is one the run has seen, else NONE. `role` is
+    "input", "output", "alias" (shares memory with an input or output), "copy" (a private clone,
+    as in-place mul makes of its overwritten self), "constant" (a wrapped number) or "internal"
+    (indices, masks, statistics).
     `version` is the counter's value when it was saved; `packed` says that a saved-tensor hook
     replaced the tensor, so that nothing more is known of it.
     """
