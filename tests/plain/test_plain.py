@@ -321,6 +321,22 @@ def test_the_command_by_a_pipe(tmp_path: Path) -> None:
     assert "Step 2 of 5, predict, done: guess-exp" in again.stdout
 
 
+def test_bytes_that_are_no_text_do_no_harm(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tutor", "plain", "start.tour/change-it"],
+        input=b'edit\nx = "\xff"\n.\nrun\nquit\n',
+        capture_output=True,
+        timeout=60,
+        env={
+            **os.environ,
+            "AUTOGRAD_TUTOR_DATA": str(tmp_path),
+            "PYTHONIOENCODING": "utf-8:strict",
+        },
+    )
+    assert done.returncode == 0, done.stderr
+    assert b"It ran to its end." in done.stdout
+
+
 def test_a_step_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tutor", "plain", "start.tour/nowhere"],

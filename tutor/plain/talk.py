@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from io import TextIOWrapper
 from typing import TextIO
+
+
+def _readable(text: str) -> str:
+    """Text with a replacement character for every byte that was no text (a lone surrogate)."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 class Talk:
@@ -12,6 +18,8 @@ class Talk:
 
     def __init__(self, source: TextIO | None = None, target: TextIO | None = None) -> None:
         self._source = source or sys.stdin
+        if isinstance(self._source, TextIOWrapper):  # bytes that are no text: see _readable
+            self._source.reconfigure(errors="surrogateescape")
         self._target = target or sys.stdout
         self.interactive = self._source.isatty()
 
@@ -33,15 +41,11 @@ class Talk:
         """The next line, without its end; None when there are no more."""
         self._target.write(prompt)
         self._target.flush()
-        try:
-            line = self._source.readline()
-        except UnicodeDecodeError:
-            self.say("", "This line is not text in the expected encoding; it was left out.")
-            return ""
+        line = self._source.readline()
         if not line:
             self.say("")
             return None
-        line = line.rstrip("\r\n")
+        line = _readable(line.rstrip("\r\n"))
         if not self.interactive:
             self.say(line)
         return line

@@ -73,8 +73,19 @@ _encoder = msgspec.json.Encoder()
 
 
 def encode(record: Record) -> bytes:
-    """One line, with its end. JSON escapes line ends inside the code."""
-    return _encoder.encode(record) + b"\n"
+    """One line, with its end. JSON escapes line ends inside the code.
+
+    What is no text (a lone surrogate in the code) is written as a question mark.
+    """
+    try:
+        return _encoder.encode(record) + b"\n"
+    except UnicodeEncodeError:
+        texts = {
+            name: value.encode("utf-8", "replace").decode()
+            for name, value in msgspec.structs.asdict(record).items()
+            if isinstance(value, str)
+        }
+        return _encoder.encode(msgspec.structs.replace(record, **texts)) + b"\n"
 
 
 def decode(line: bytes) -> AnyRecord | None:
