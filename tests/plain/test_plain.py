@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tutor.lesson import Pack, load_pack
+from tutor.lesson import Fill, Pack, Predict, load_pack
 from tutor.locations import lessons_dir
 from tutor.plain.prose import lines_of, plain, safe
 from tutor.plain.session import Session
@@ -105,6 +105,34 @@ def test_a_lesson_from_its_first_line_to_its_last(walk: Walk, tmp_path: Path) ->
         assert progress.code("inplace.version-counter", "repair") == (
             "y = x.exp()\ny = y + 1\ny.sum().backward()\n"
         )
+
+
+LESSONS = sorted(f"{p.parent.name}.{p.stem}" for p in lessons_dir().glob("*/*.yaml"))
+
+
+@pytest.mark.parametrize("lesson_id", LESSONS)
+def test_every_lesson_can_be_walked_to_its_end(
+    walk: Walk, pack: Pack, tmp_path: Path, lesson_id: str
+) -> None:
+    lines: list[str] = []
+    lesson = pack.lessons[lesson_id]
+    for step in lesson.steps:
+        if isinstance(step, Predict):
+            for question in step.asked:
+                ids = [choice.id for choice in question.choices]
+                lines.append(str(ids.index(question.answer) + 1))
+        elif isinstance(step, Fill):
+            lines += [f"{name} = {blank.answer}" for name, blank in step.blanks.items()]
+        elif step.solution is not None:
+            lines += ["edit", *step.solution.splitlines(), ".", "run"]
+        elif step.runs:
+            lines.append("run")
+        lines += ["graph", "versions", "tensors", "why", "next"]
+    text = walk(f"{lesson_id}/{lesson.steps[0].id}", *lines)
+    assert f"That was the last step of {lesson.title}." in text
+    with Progress(tmp_path / "p.jsonl") as progress:
+        standing = {s.id: progress.status(lesson_id, s.id, lesson.revision) for s in lesson.steps}
+    assert set(standing.values()) == {"done"}, standing
 
 
 def test_the_founding_question_can_be_looked_into(walk: Walk) -> None:
