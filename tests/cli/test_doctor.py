@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,16 @@ def test_torch_that_is_missing_or_old_needs_a_look(
     monkeypatch.setattr(doctor, "torch_version", lambda: version)
     assert main(["doctor"]) == 1
     assert said in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("lessons")
+@pytest.mark.parametrize("version", [None, "8.2.7"])
+def test_another_textual_than_the_pinned_one_needs_a_look(
+    version: str | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(doctor, "installed", lambda name: version)
+    assert main(["doctor"]) == 1
+    assert f"pip install 'textual=={metadata.version('textual')}'" in capsys.readouterr().out
 
 
 def test_lessons_that_are_missing_need_a_look(

@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from tutor import __version__
-from tutor.cli.versions import at_least, installed, python_version, torch_version
+from tutor.cli.versions import at_least, installed, python_version, required, torch_version
 from tutor.locations import lessons_dir
 
 SMALLEST = (60, 18)
@@ -69,13 +69,12 @@ def _torch() -> Reading:
 
 
 def _textual() -> Reading:
-    version = installed("textual")
+    version, wanted = installed("textual"), required("textual")
     if version is None:
-        return Reading("textual", "not installed", "Install it: pip install textual==8.2.8")
-    exact = version == "8.2.8"
-    return Reading(
-        "textual", version, "" if exact else "The app is made for textual 8.2.8 exactly."
-    )
+        return Reading("textual", "not installed", f"Install it: pip install 'textual{wanted}'")
+    other = wanted.startswith("==") and wanted[2:] != version
+    advice = f"The app is made for exactly one version: pip install 'textual{wanted}'"
+    return Reading("textual", version, advice if other else "")
 
 
 def _back_end() -> Reading:

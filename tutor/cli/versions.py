@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 from importlib import metadata
 
 
@@ -22,6 +23,19 @@ def installed(distribution: str) -> str | None:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:
         return None
+
+
+def required(distribution: str) -> str:
+    """What our own package asks of a distribution, like `==8.2.8`; empty where it is not known."""
+    try:
+        lines = metadata.requires("autograd-tutor") or []
+    except metadata.PackageNotFoundError:
+        return ""
+    for line in lines:
+        name = re.match(r"[A-Za-z0-9._-]+", line)
+        if name and name[0].lower() == distribution and "extra ==" not in line:
+            return line[len(name[0]) :].strip()
+    return ""
 
 
 def at_least(version: str, wanted: tuple[int, ...]) -> bool:
