@@ -75,12 +75,12 @@ def here(view: Shown) -> int:
     return 0 if view.trace is None else view.here()
 
 
-def time_view(view: Shown, running: bool, ready: bool) -> TimeView:
+def time_view(view: Shown, before: str, *, running: bool, ready: bool) -> TimeView:
     """The time slider, or where there is none yet, what to do."""
     if running:
         return TimeView(words="Running…" if ready else "Loading torch; the first run waits for it…")
     if view.trace is None or view.live:
-        return TimeView(words="Nothing has run yet: r runs the code.")
+        return TimeView(words=before)
     from tutor.app.views import run_time
 
     return run_time(view)

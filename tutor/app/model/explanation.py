@@ -57,7 +57,8 @@ def verdict_rows(verdict: Verdict, width: int, glyphs: Glyphs = UNICODE) -> Iter
     if verdict.done:
         words = "Done. Everything that was asked holds." if verdict.checks else "It ran."
         if verdict.chosen_right is not None:
-            words = "Done." if verdict.chosen_right else "Done. The run decided otherwise."
+            agreed = verdict.chosen_right
+            words = "Done. You and the run agree." if agreed else "Done. The run says otherwise."
         spans = (Span(f"{glyphs.ok} ", "good"), Span(words, "strong"))
         for part, line in enumerate(wrap(spans, width, "  ")):
             yield Row(line, key=f"verdict {part}")

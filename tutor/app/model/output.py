@@ -34,10 +34,10 @@ def output_rows(trace: Trace, state: State, width: int, main: str = "") -> list[
         if rows:
             rows.append(BLANK)
         rows += traceback_rows(raised.traceback or f"{raised.kind}: {raised.message}", width, main)
-    if at_end and trace.end is not None:
-        rows += _ending(trace, width)
     if not rows:
         rows = [Row((Span("Nothing was printed.", "dim"),))]
+    if at_end and trace.end is not None:
+        rows += _ending(trace, width)
     return rows
 
 

@@ -113,10 +113,10 @@ class LessonScreen(StepScreen):
     def keys_now(self) -> Keys:
         if self.index < 0:
             return Keys((Key("q", "quit", "app.quit"),))
-        if self.editor.has_focus:
+        if self.typing:
             inside = (
                 Key("F5", "stop" if self.running else "run", "run"),
-                Key("Esc", "leave the editor", "show('code')"),
+                Key("Esc", "leave the editor", "leave"),
                 Key("ctrl+t", "hint", "hint"),
                 Key("F9", "next", "next"),
                 Key("F1", "help", "help"),

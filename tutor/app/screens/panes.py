@@ -88,7 +88,9 @@ class PanesScreen(Screen[None]):
                 observe.border_title = "What torch did"
                 yield TabStrip(id="views")
                 for name in VIEWS:
-                    yield RowsView(id=name, classes="-active" if name == self.view else "")
+                    view = RowsView(id=name)
+                    view.border_title = f" {TITLES[name]} "
+                    yield view
             explanation = RowsView(id="explanation", classes="frame")
             explanation.border_title = "Explanation"
             yield explanation
@@ -102,6 +104,12 @@ class PanesScreen(Screen[None]):
     @property
     def editor(self) -> CodeEditor:
         return self.query_one("#code", CodeEditor)
+
+    @property
+    def typing(self) -> bool:
+        """Whether letters are text now, in the editor or in a field."""
+        focused = self.focused
+        return focused is not None and focused.check_consume_key("x", "x")
 
     @property
     def words(self) -> WordsOf:
@@ -124,6 +132,7 @@ class PanesScreen(Screen[None]):
     def on_mount(self) -> None:
         self.composed = True
         self.set_class(self._ascii, "-ascii")
+        self._show_view()
         self.paint()
         self.paint_tabs()
         self.paint_keys()
@@ -134,11 +143,18 @@ class PanesScreen(Screen[None]):
         if self.composed:
             self.paint()
 
-    def watch_view(self, view: str) -> None:
+    def watch_view(self) -> None:
         if self.composed:
-            for name in VIEWS:
-                self.query_one(f"#{name}").set_class(name == view, "-active")
+            self._show_view()
             self.paint_tabs()
+
+    def _show_view(self) -> None:
+        """The chosen view; where there is room for two, one beside the graph."""
+        beside = self.view if self.view != "graph" else "tensors"
+        for name in VIEWS:
+            widget = self.query_one(f"#{name}")
+            widget.set_class(name == self.view, "-active")
+            widget.set_class(name == beside, "-beside")
 
     def watch_pane(self) -> None:
         if self.composed:
@@ -179,7 +195,13 @@ class PanesScreen(Screen[None]):
 
     def paint_time(self) -> None:
         bar = self.query_one("#time", TimeBar)
-        bar.view = time_view(self.shown, self.running, self.services.ready)
+        bar.view = time_view(
+            self.shown, self.before_run(), running=self.running, ready=self.services.ready
+        )
+
+    def before_run(self) -> str:
+        """What to do while nothing has run."""
+        return "Nothing has run yet: r runs the code."
 
     def paint_sentence(self) -> None:
         view = self.query_one("#sentence", AnswersView)
@@ -204,8 +226,7 @@ class PanesScreen(Screen[None]):
         if self.live:
             said += f" {self.glyphs.sep} live"
         frame.border_title = said
-        inside = self.editor.has_focus
-        frame.border_subtitle = "Esc leaves the editor" if inside else ""
+        frame.border_subtitle = "Esc leaves the editor" if self.typing else ""
 
     def paint_tabs(self) -> None:
         views = self.query_one("#views", TabStrip)
@@ -259,11 +280,16 @@ class PanesScreen(Screen[None]):
         self.call_after_refresh(self.focus_on, self.editor)
 
     @on(CodeEditor.Left)
-    def _left_editor(self) -> None:
+    def leave_code(self) -> None:
+        """Out of the editor: letters are keys again."""
         if self.narrow or self.has_class("-zoomed"):
             self.set_focus(None)
         else:
             self.focus_on(self.query_one(f"#{self.view}"))
+
+    def action_leave(self) -> None:
+        """Out of the editor."""
+        self.leave_code()
 
     @on(TabStrip.Chosen)
     def _tab_chosen(self, message: TabStrip.Chosen) -> None:

@@ -152,10 +152,10 @@ class PlayScreen(WorkScreen):
         self.app.open_lesson(lesson_id)  # type: ignore[attr-defined]
 
     def keys_now(self) -> Keys:
-        if self.editor.has_focus:
+        if self.typing:
             keys: tuple[Key, ...] = (
                 Key("F5", "stop" if self.running else "run", "run"),
-                Key("Esc", "leave the editor", "show('code')"),
+                Key("Esc", "leave the editor", "leave"),
                 Key("F1", "help", "help"),
             )
             return Keys(keys)

@@ -126,6 +126,7 @@ class StepScreen(WorkScreen):
         self.set_class(step.kind == "read", "-prose")
         self.set_class(step.kind == "choice", "-question")
         self.set_class(step.kind == "order", "-order")
+        self.set_class(step.kind in ("predict", "fill"), "-asked")
         self.services.progress.opened(self.lesson.id, step.id)
         self.editor.read_only = not step.editable
         with self.prevent_changes():
@@ -223,6 +224,14 @@ class StepScreen(WorkScreen):
         view.set_class(bool(asks(step)) or step.kind == "order", "-some")
         self.set_class(bool(asks(step)) and verdict is None, "-asking")
 
+    def before_run(self) -> str:
+        """What to do while nothing has run."""
+        if self.index >= 0 and asks(self.step):
+            return "Pick an answer; then the run decides."
+        if self.index >= 0 and self.step.kind == "fill":
+            return "Fill in the blanks; Enter in the last one runs."
+        return super().before_run()
+
     def panes(self) -> tuple[str, ...]:
         if self.index < 0:
             return PANES
@@ -311,7 +320,7 @@ class StepScreen(WorkScreen):
         self.pane = "code"
         view = self.query_one("#answers", AnswersView)
         self.call_after_refresh(self.focus_on, view)
-        view.go_to("commit")
+        self.call_after_refresh(view.go_to, "commit")
 
     def _decided(self) -> bool:
         """Whether the run has already said which answer is true."""
@@ -356,6 +365,10 @@ class StepScreen(WorkScreen):
             self.editor.load_text(filled(self.step, blanks))
         attempt = self.doing.attempt
         self.edited = attempt is not None and attempt.answer != blanks
+
+    def on_fill_form_left(self) -> None:
+        """Out of the fields."""
+        self.leave_code()
 
     def on_fill_form_done(self) -> None:
         """Enter in the last field."""

@@ -13,13 +13,15 @@ from tutor.app.model.glyphs import Glyphs
 from tutor.app.model.rows import Row, Target
 from tutor.app.model.shown import Shown, cause, cause_moment, growing
 from tutor.app.model.times import Kind
-from tutor.app.panes import LIMIT
+from tutor.app.panes import LIMIT, VIEWS
 from tutor.app.screens.panes import PanesScreen
 from tutor.app.services import Cancel, Services
 from tutor.app.widgets.bars import Key, KeyLine, TimeBar
+from tutor.app.widgets.editor import CodeEditor
 from tutor.app.widgets.rows import RowsView
 
 if TYPE_CHECKING:
+    from tutor.app.widgets.find import FindBar
     from tutor.trace.trace import Trace
 
 REPAINT = 0.1
@@ -36,6 +38,7 @@ class WorkScreen(PanesScreen):
         self._cancel: Cancel | None = None
         self._live_timer: Timer | None = None
         self._repaint: Timer | None = None
+        self._searched: RowsView | CodeEditor | None = None
 
     # -- what subclasses say ---------------------------------------------------------
 
@@ -234,6 +237,31 @@ class WorkScreen(PanesScreen):
     @on(KeyLine.Pressed)
     async def _key_pressed(self, message: KeyLine.Pressed) -> None:
         await self.run_action(message.action)
+
+    # -- searching -------------------------------------------------------------------
+
+    def action_search(self) -> None:
+        """Look for text in the pane in focus, or in the observing pane that is shown."""
+        from tutor.app.widgets.find import FindBar
+
+        focused = self.focused
+        searched = focused if isinstance(focused, (RowsView, CodeEditor)) else None
+        self._searched = searched or self.query_one(f"#{self.view}", RowsView)
+        if self._searched.id in VIEWS:
+            self.pane = self.view
+        if not self.query("FindBar"):
+            self.mount(FindBar())
+
+    def on_find_bar_find(self, message: FindBar.Find) -> None:
+        """The next place, from the cursor on and around."""
+        if self._searched is not None and not self._searched.find(message.text):
+            self.notify(f"There is no {message.text!r} in this pane.")
+
+    def on_find_bar_closed(self) -> None:
+        """Back to where the search was."""
+        self.query("FindBar").remove()
+        if self._searched is not None:
+            self.focus_on(self._searched)
 
     def action_help(self) -> None:
         """The help page, about the pane in focus first."""

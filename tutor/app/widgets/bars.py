@@ -168,7 +168,7 @@ class TimeBar(Bar):
         return cut(
             (
                 Span(" "),
-                Span("".join(rail[:knob]), "link"),
+                Span("".join(rail[:knob]), "rail"),  # type: ignore[arg-type]
                 Span(glyphs.knob, "key"),  # type: ignore[arg-type]
                 Span("".join(rail[knob + 1 :]), "dim"),
                 Span(words, "" if view.fraction >= 1 else "new"),

@@ -18,6 +18,7 @@ from textual.strip import Strip
 from textual.timer import Timer
 from textual.widgets import TextArea
 from textual.widgets.text_area import Edit as TextEdit
+from textual.widgets.text_area import Selection
 
 from tutor.app.model.highlight import Piece, highlight
 from tutor.app.model.mark import Mark
@@ -98,6 +99,23 @@ class CodeEditor(TextArea):
         top, height = round(self.scroll_y), self.size.height
         if not top <= row < top + height:
             self.scroll_to(y=max(0, row - height // 2), animate=False)
+
+    def find(self, text: str) -> bool:
+        """Select the next place that holds a text, from the caret on. False if none does."""
+        whole = self.text.lower()
+        row, column = self.cursor_location
+        lines = self.text.split("\n")
+        start = sum(len(line) + 1 for line in lines[:row]) + column
+        at = whole.find(text.lower(), start)
+        if at < 0:
+            at = whole.find(text.lower())
+        if at < 0:
+            return False
+        before = self.text[:at]
+        place = (before.count("\n"), len(before) - before.rfind("\n") - 1)
+        self.selection = Selection(place, (place[0], place[1] + len(text)))
+        self.scroll_cursor_visible(center=True)
+        return True
 
     def _indent(self, row: int) -> int:
         line = self.document.get_line(row)

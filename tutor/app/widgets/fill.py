@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.message import Message
 from textual.widget import Widget
@@ -30,6 +31,10 @@ class FillForm(VerticalScroll, can_focus=False):
     }
     """
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Leave the fields", show=False),
+    ]
+
     class Filled(Message):
         """A blank holds another text."""
 
@@ -41,6 +46,9 @@ class FillForm(VerticalScroll, can_focus=False):
     class Done(Message):
         """Enter in the last field."""
 
+    class Left(Message):
+        """Escape: the learner wants the letters to be keys again."""
+
     def __init__(self, blanks: Mapping[str, Blank], values: Mapping[str, str]) -> None:
         super().__init__()
         self._blanks = blanks
@@ -51,6 +59,9 @@ class FillForm(VerticalScroll, can_focus=False):
             with Horizontal():
                 yield Label(f"{name} =", markup=False)
                 yield Input(self._values.get(name, ""), name=name, select_on_focus=False)
+
+    def action_leave(self) -> None:
+        self.post_message(self.Left())
 
     @property
     def first(self) -> Widget:

@@ -131,10 +131,14 @@ class RowsView(ScrollView, can_focus=True):
     # -- the cursor ------------------------------------------------------------------
 
     def action_cursor(self, by: int) -> None:
-        self._move(self.cursor + by)
+        """Move the cursor; where no row does anything, move the pane."""
+        if self._any_live:
+            self._move(self.cursor + by)
+        else:
+            self.scroll_to(y=self.scroll_y + by, animate=False)
 
     def action_page(self, by: int) -> None:
-        self._move(self.cursor + by * max(1, self.size.height - 1))
+        self.action_cursor(by * max(1, self.size.height - 1))
 
     def action_edge(self, last: bool) -> None:
         self._move(len(self.rows) - 1 if last else 0)
@@ -147,11 +151,18 @@ class RowsView(ScrollView, can_focus=True):
                 return True
         return False
 
+    def find(self, text: str) -> bool:
+        """Put the cursor on the next row that holds a text. False if none does."""
+        count = len(self.rows)
+        for step in range(1, count + 1):
+            index = (self.cursor + step) % count
+            if text.lower() in self.rows[index].text.lower():
+                self._move(index)
+                return True
+        return False
+
     def _move(self, index: int) -> None:
         if not self.rows:
-            return
-        if not self._any_live:
-            self.scroll_to(y=self.scroll_y + index - self.cursor, animate=False)
             return
         self.cursor = max(0, min(index, len(self.rows) - 1))
         self.scroll_to_region(

@@ -14,8 +14,8 @@ from textual.widget import Widget
 from tutor.app.model.highlight import KINDS
 from tutor.app.model.rows import ROLES
 
-BAR_ROLES = ("key", "active", "cursor", "here", "blank")
-"""Roles of single widgets: a key's name, the active tab, the row of the cursor, a line in time."""
+BAR_ROLES = ("key", "rail", "active", "cursor", "here", "blank")
+"""Roles of single widgets: a key's name, the rail of the slider, the active tab, the row of the cursor, a line in time."""
 
 
 class Palette(Widget):
@@ -42,6 +42,7 @@ class Palette(Widget):
         & > .role--new { color: $text-accent; text-style: italic; }
         & > .role--add { color: $text-success; }
         & > .role--cut { color: $text-error; }
+        & > .role--rail { color: $text-primary; }
         & > .role--key { color: $text-accent; text-style: bold; }
         & > .role--active { background: $primary 35%; text-style: bold; }
         & > .role--cursor { background: $foreground 15%; }
