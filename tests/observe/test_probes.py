@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from tutor.observe import probes
+from tutor.observe import evaluating, probes
 from tutor.trace import Nudge, Probe, Program
 from tutor.trace.expression import Refused, parse, parse_path, start_paths
 
@@ -187,7 +187,7 @@ def test_why_there_is_no_answer(text: str, reason: str) -> None:
 
 
 def test_an_expression_that_takes_too_long_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probes, "SECONDS", -1.0)
+    monkeypatch.setattr(evaluating, "SECONDS", -1.0)
     assert value({"x": X}, "x + 1")[1]["reason"] == "slow"
 
 
