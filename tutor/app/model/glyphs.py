@@ -77,6 +77,10 @@ ASCII = Glyphs(
 )
 
 
+PLAIN = str.maketrans("→←◀▶×·…–—‘’“”✓✗◆●○↺", "><<>x.~--''\"\"+x*Oo^")
+"""Letters outside ASCII in texts of ours, and what stands for each in one cell."""
+
+
 def glyphs(name: str) -> Glyphs:
     """The set of this name ("ascii" or "unicode")."""
     return ASCII if name == "ascii" else UNICODE

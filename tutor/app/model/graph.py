@@ -29,6 +29,10 @@ from tutor.trace.events import NONE, Save
 from tutor.trace.state import NodeState, PassState, State
 
 
+SIDE = 3
+"""Nodes that a branch may have to be drawn beside the main way: a weight's transpose, a view."""
+
+
 @dataclass(frozen=True, slots=True)
 class Visit:
     """A node on its way to be drawn: `first` starts its first row, `rest` the others."""
@@ -152,16 +156,35 @@ def _tree(drawing: Drawing, root: int) -> Iterator[Row]:
         for target in targets:
             if _is_leaf(state, target):
                 yield from _leaf_rows(drawing, state.nodes[target], visit.rest + "  ")
-        if len(inner) == 1:
-            pending.append(Visit(inner[0], visit.rest, visit.rest))
-            continue
         branch, last, pipe = glyphs.branch + " ", glyphs.last + " ", glyphs.pipe + " "
         rest = _capped(visit.rest, drawing.width, glyphs)
+        main = [target for target in inner if not _is_side(drawing, target)]
+        if len(main) == 1 or len(inner) == 1:
+            # What leads straight to a leaf stands beside the way on, which stays flat.
+            onward = (main or inner)[0]
+            pending.append(Visit(onward, visit.rest, visit.rest))
+            sides = [target for target in inner if target != onward]
+            pending += [Visit(side, rest + branch, rest + pipe) for side in reversed(sides)]
+            continue
         for target in reversed(inner):
             end = target == inner[-1]
             pending.append(
                 Visit(target, rest + (last if end else branch), rest + ("  " if end else pipe))
             )
+
+
+def _is_side(drawing: Drawing, node: int) -> bool:
+    """Whether a node leads straight to a leaf in a few steps, and is nobody else's input."""
+    for _ in range(SIDE):
+        if drawing.users.get(node, 0) > 1:
+            return False
+        targets = _targets(drawing.state, drawing.state.nodes[node])
+        if not targets or (len(targets) == 1 and _is_leaf(drawing.state, targets[0])):
+            return True
+        if len(targets) > 1:
+            return False
+        node = targets[0]
+    return False
 
 
 def _capped(prefix: str, width: int, glyphs: Glyphs) -> str:

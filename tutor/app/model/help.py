@@ -89,7 +89,7 @@ def help_rows(
                 rows.append(BLANK)
             group = key.group
             rows.append(Row((Span(f"Keys: {group}", "strong"),)))
-        lead = Span(f"  {key.shown:<17}", "link")
+        lead = Span(f"  {key.shown:<17}", "op")
         rows += [Row(line) for line in wrap((lead, Span(key.words)), width, " " * 19)]
     return rows
 
@@ -102,7 +102,7 @@ def _signs(width: int, glyphs: Glyphs) -> Iterable[Row]:
         (glyphs.here, "new", "the line that the time slider points to is tinted"),
         (glyphs.freed, "dim", "a backward pass released what was saved"),
         (glyphs.shared, "dim", "a node with several users, drawn once"),
-        (glyphs.again, "link", "the same node again: Enter goes to it"),
+        (glyphs.again, "op", "the same node again: Enter goes to it"),
         (glyphs.packed, "dim", "a saved tensor that a hook has packed away"),
     )
     for sign, role, words in table:

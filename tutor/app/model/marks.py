@@ -10,7 +10,7 @@ from tutor.app.model.mark import Mark
 from tutor.app.model.names import save_words, tensor_name
 from tutor.app.model.rows import Role
 from tutor.app.model.times import Timeline
-from tutor.app.model.values import value_text
+from tutor.app.model.values import brief
 from tutor.trace.events import NONE
 from tutor.trace.state import State
 from tutor.trace.trace import Trace
@@ -18,8 +18,8 @@ from tutor.trace.trace import Trace
 if TYPE_CHECKING:
     from tutor.explain.finding import Finding
 
-NOTES_SHOWN = 3
-"""Parts of one note; more would never be read."""
+NOTES_SHOWN = 2
+"""Parts of one note: more would never be read."""
 
 
 def line_marks(
@@ -92,9 +92,14 @@ def _notes(state: State, file: str, glyphs: Glyphs) -> dict[int, str]:
     for line, text in _value_notes(state, file, glyphs):
         if line not in parts:
             parts[line] = [text]
-    return {
-        line: ", ".join(list(dict.fromkeys(texts))[:NOTES_SHOWN]) for line, texts in parts.items()
-    }
+    return {line: _joined(list(dict.fromkeys(texts))) for line, texts in parts.items()}
+
+
+def _joined(texts: list[str]) -> str:
+    """The parts of a note; too many are counted."""
+    if len(texts) <= NOTES_SHOWN:
+        return ", ".join(texts)
+    return f"{texts[0]} and {len(texts) - 1} more"
 
 
 def _write_notes(state: State, file: str, glyphs: Glyphs) -> Iterable[tuple[int, str]]:
@@ -120,9 +125,7 @@ def _grad_notes(state: State, file: str, glyphs: Glyphs) -> Iterable[tuple[int, 
             name = tensor_name(state, entry.uid)
             if place is None or place.file != file or not name:
                 continue
-            latest[place.line, entry.uid] = (
-                f"{name}.grad = {value_text(entry.after, 24, glyphs.more)}"
-            )
+            latest[place.line, entry.uid] = f"{name}.grad = {brief(entry.after, 24, glyphs.more)}"
     for (line, _), text in latest.items():
         yield line, text
 
@@ -150,7 +153,7 @@ def _value_notes(state: State, file: str, glyphs: Glyphs) -> Iterable[tuple[int,
         name = next((n.name for n in tensor.names if n.until is None), "")
         if not name or "." in name:
             continue
-        text = f"{name} = {value_text(tensor.value, 28, glyphs.more)}"
+        text = f"{name} = {brief(tensor.value, 28, glyphs.more)}"
         if place.line not in table or table[place.line][0] < tensor.moment:
             table[place.line] = (tensor.moment, text)
     for line, (_, text) in sorted(table.items()):

@@ -61,6 +61,14 @@ def _first_and_last(flat: Sequence[float | int | bool | str], room: int, more: s
     return text + last if len(text) > 1 else ""
 
 
+def brief(value: Value | None, room: int, more: str = "…") -> str:
+    """The elements where they fit, else the shape alone: for the end of a line."""
+    if value is None or value.flat is None:
+        return shape_text(value.shape) if value else "None"
+    text = value_text(value, room, more)
+    return text if len(text) <= room else shape_text(value.shape)
+
+
 def summary(value: Value) -> str:
     """The shape, the mean and the range, and how many elements are not finite."""
     parts = [shape_text(value.shape)]

@@ -52,7 +52,7 @@ def version_rows(
     counters = [
         counter
         for counter in state.counters.values()
-        if counter.writes or counter.missed or counter.counter in saves
+        if counter.writes or counter.missed or _worth(state, counter, saves.get(counter.counter))
     ]
     counters.sort(key=lambda c: (not c.writes, _first_moment(state, c)))
     if not counters:
@@ -91,6 +91,14 @@ def _saves(state: State) -> dict[int, list[Held]]:
     return table
 
 
+def _worth(state: State, counter: CounterState, held: list[Held] | None) -> bool:
+    """Whether a counter that never moved is shown: something keeps it, or it has a name."""
+    if not held:
+        return False
+    named = any(t.names or t.meta.label for t in state.sharing(counter.counter))
+    return named or any(item.node.freed == NONE for item in held)
+
+
 def _first_moment(state: State, counter: CounterState) -> int:
     sharing = state.sharing(counter.counter)
     return sharing[0].moment if sharing else 0
@@ -107,7 +115,7 @@ def _block(
 ) -> list[Row]:
     names = list(dict.fromkeys(n for t in state.sharing(counter.counter) for n in all_names(t)))
     labels = [t.meta.label for t in state.sharing(counter.counter) if t.meta.label]
-    title = ", ".join((names or labels)[:5]) or "a tensor without a name"
+    title = ", ".join((names or labels)[:5]) or _unnamed(trace, state, counter)
     moves = "move" if counter.version == 1 else "moves"
     head: Spans = (
         Span(title, "name"),
@@ -118,6 +126,13 @@ def _block(
     rows = [Row(line, key=f"{key} head {i}") for i, line in enumerate(wrap(head, width, "  "))]
     cells = list(_cells(trace, state, counter, held, glyphs, main))
     return rows + list(_flow(cells, width, glyphs, key))
+
+
+def _unnamed(trace: Trace, state: State, counter: CounterState) -> str:
+    """What to call tensors without a name: the call that made the first of them."""
+    sharing = state.sharing(counter.counter)
+    op = trace.op(sharing[0].op) if sharing and sharing[0].op != NONE else None
+    return f"the result of {op_name(op.func)}" if op else "a tensor without a name"
 
 
 def _cells(

@@ -20,6 +20,7 @@ from textual.widgets import TextArea
 from textual.widgets.text_area import Edit as TextEdit
 from textual.widgets.text_area import Selection
 
+from tutor.app.model.glyphs import PLAIN
 from tutor.app.model.highlight import Piece, highlight
 from tutor.app.model.mark import Mark
 from tutor.app.widgets.styles import palette_of
@@ -225,6 +226,8 @@ class CodeEditor(TextArea):
         if room < SHORTEST:
             return strip
         note = mark.note
+        if self.screen.has_class("-ascii"):
+            note = note.translate(PLAIN)
         if cell_len(note) > room:
             note = set_cell_size(note, room - 1).rstrip() + "…"
         start = max(code + GAP, total - cell_len(note) - 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -17,7 +17,8 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from tutor.app.model.rows import Row
+from tutor.app.model.glyphs import PLAIN
+from tutor.app.model.rows import Row, Span
 from tutor.app.widgets.styles import Palette, palette_of
 
 Build = Callable[[int], Sequence[Row]]
@@ -36,6 +37,14 @@ class Content:
 
 
 NOTHING = Content(lambda width: ())
+
+
+def _plain(row: Row) -> Row:
+    """The row with nothing that a poor font lacks; every letter keeps its cell."""
+    if all(span.text.isascii() for span in row.spans):
+        return row
+    spans = tuple(Span(span.text.translate(PLAIN), span.role) for span in row.spans)
+    return replace(row, spans=spans)
 
 
 class RowsView(ScrollView, can_focus=True):
@@ -101,7 +110,8 @@ class RowsView(ScrollView, can_focus=True):
         if self._built_for == wanted:
             return
         key = self.rows[self.cursor].key if keep and self.cursor < len(self.rows) else ""
-        self.rows = tuple(self.content.build(width))
+        rows = tuple(self.content.build(width))
+        self.rows = tuple(map(_plain, rows)) if self.screen.has_class("-ascii") else rows
         self._any_live = any(row.live for row in self.rows)
         self._built_for = wanted
         self.virtual_size = Size(width, len(self.rows))

@@ -15,7 +15,8 @@ from tutor.app.model.highlight import KINDS
 from tutor.app.model.rows import ROLES
 
 BAR_ROLES = ("key", "rail", "active", "cursor", "here", "blank")
-"""Roles of single widgets: a key's name, the rail of the slider, the active tab, the row of the cursor, a line in time."""
+"""Roles of single widgets: a key's name, the slider's rail, the active tab, the cursor's row,
+the line that time stands at, a blank."""
 
 
 class Palette(Widget):
