@@ -9,7 +9,8 @@ CASES ?=
 ARGS ?=
 
 # The first interpreter that runs and is new enough; a name on PATH need not run.
-PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+# 3.11 comes first: it is what the tests are run on.
+PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13 python3.14 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
 
 .DEFAULT_GOAL := help
