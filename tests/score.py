@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import yaml
 
@@ -57,10 +58,13 @@ class Result:
         return all(mark is not False for mark in self.marks.values())
 
 
-def program_of(path: Path, text: str | None = None) -> Program:
-    """A script program as `explain FILE` would run it."""
+Profile = Literal["script", "snippet"]
+
+
+def program_of(path: Path, text: str | None = None, profile: Profile = "script") -> Program:
+    """A program as `explain FILE` would run it; as a snippet it has one thread and a scratch."""
     source = Source(str(path), path.read_text(encoding="utf-8") if text is None else text)
-    return Program((source,), profile="script", cwd=str(path.parent), timeout=120.0)
+    return Program((source,), profile=profile, cwd=str(path.parent), timeout=120.0)
 
 
 def judged(found: list[Finding], kind: str) -> Finding | None:
@@ -78,10 +82,10 @@ def same_kind(got: str, wanted: str, message: str) -> bool:
     return "does not require grad" in message and {got, wanted} <= SAME_MESSAGE
 
 
-def score_case(path: Path, run: Run) -> Result:
+def score_case(path: Path, run: Run, profile: Profile = "script") -> Result:
     """The marks of a program with a yaml, and of its repaired version."""
     case = yaml.safe_load(path.with_suffix(".yaml").read_text(encoding="utf-8"))
-    trace = run(program_of(path))
+    trace = run(program_of(path, None, profile))
     found = findings(trace)
     first = judged(found, case["kind"])
     result = Result(path.stem)
@@ -98,7 +102,8 @@ def score_case(path: Path, run: Run) -> Result:
     marks["surfaced"] = bool(surfaced & set(expected))
     wanted = case.get("witness_lines")
     marks["witness"] = bool(witness & set(wanted)) if wanted else None
-    fixed = run(program_of(path.with_name(path.stem + "-fixed.py"), case["fixed_code"]))
+    repaired = path.with_name(path.stem + "-fixed.py")
+    fixed = run(program_of(repaired, case["fixed_code"], profile))
     false = [one for one in findings(fixed) if one.severity != "note"]
     marks["fixed"] = not false
     if not result.good:
@@ -112,9 +117,9 @@ def score_case(path: Path, run: Run) -> Result:
     return result
 
 
-def score_healthy(path: Path, run: Run) -> Result:
+def score_healthy(path: Path, run: Run, profile: Profile = "script") -> Result:
     """The mark of a healthy program: no error, no warning, and it ran to its end."""
-    trace = run(program_of(path))
+    trace = run(program_of(path, None, profile))
     false = [one for one in findings(trace) if one.severity != "note"]
     result = Result(path.stem, {"healthy": not false and trace.outcome == "ok"})
     if not result.good:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -107,7 +108,7 @@ def behind(history: History, uid: int, moment: int) -> Behind:
         elif not arguments:
             leaves.append(current)
     if not cuts and not grads:
-        cuts = _through_values(history, leaves)
+        cuts = through_values(history, leaves)
     cuts.sort(key=lambda cut: cut.depth)
     return Behind(tuple(cuts), tuple(leaves), tuple(grads), reentrant)
 
@@ -156,7 +157,7 @@ def turned_off(history: History, op: OpState) -> Place | None:
     return op.site[-1] if op.site else None
 
 
-def _through_values(history: History, leaves: list[int]) -> list[Cut]:
+def through_values(history: History, leaves: Iterable[int]) -> list[Cut]:
     """Cuts where values left torch (`item`, `numpy`) and came back as a new tensor."""
     found: list[Cut] = []
     for leaf in leaves:
@@ -181,18 +182,19 @@ def _through_values(history: History, leaves: list[int]) -> list[Cut]:
 
 
 def _tainted(history: History, op: OpState) -> bool:
-    """Whether the argument of a sink requires grad, or is a detached view of one that does."""
-    pending = list(op.event.args[:1])
+    """Whether the argument of a sink requires grad, or was made from one that does."""
+    return grad_source(history, op) != NONE
+
+
+def grad_source(history: History, op: OpState) -> int:
+    """The tensor that requires grad from which the argument of a sink came, NONE without one."""
+    uid = op.event.args[0] if op.event.args else NONE
     for _ in range(6):
-        if not pending:
-            return False
-        uid = pending.pop()
-        if history.requires_grad(uid, op.moment):
-            return True
+        if uid == NONE or history.requires_grad(uid, op.moment):
+            return uid
         maker = history.maker(uid)
-        if maker is not None and maker.event.args:
-            pending.append(maker.event.args[0])
-    return False
+        uid = maker.event.args[0] if maker is not None and maker.event.args else NONE
+    return NONE
 
 
 def frozen_lines(history: History, uids: tuple[int, ...], moment: int) -> list[OpState]:

@@ -195,6 +195,39 @@ def kept_alias(history: History, entry: AccumulateState) -> Alias | None:
     return None
 
 
+def kept_twice(history: History, entry: AccumulateState) -> tuple[int, Site] | None:
+    """A line that puts `.grad` itself into a list before and after an accumulation.
+
+    Both items are then one tensor. (moment, site) of the first time.
+    """
+    event = history.accumulations.get(entry.moment)
+    if event is None:
+        return None
+    stored = [
+        (moment, site)
+        for read, moment, site in history.trace.grad_reads
+        if read.grad == event.grad and site and _stores(history, site)
+    ]
+    before = [item for item in stored if item[0] < entry.moment]
+    after = [item for item in stored if item[0] > entry.moment]
+    return before[-1] if before and after else None
+
+
+def _stores(history: History, site: Site) -> bool:
+    """Whether the line hands `.grad`, as it is, to a list or a dict."""
+    place = site[-1]
+    node = source.statement(history.text(place.file), place.line)
+    for call in source.calls(node) if node is not None and not hasattr(node, "body") else ():
+        if source.called(call) in ("append", "insert", "add", "extend"):
+            return any(isinstance(a, ast.Attribute) and a.attr == "grad" for a in call.args)
+    return (
+        isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Subscript)
+        and isinstance(node.value, ast.Attribute)
+        and node.value.attr == "grad"
+    )
+
+
 def _read_of(
     history: History, named: Named, file: str, since: int, limit: int
 ) -> tuple[int, Site] | None:

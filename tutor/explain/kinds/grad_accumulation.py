@@ -5,7 +5,7 @@ from __future__ import annotations
 from tutor.explain import edits
 from tutor.explain.build import finding, fix, note, shown
 from tutor.explain.finding import Fact, Finding, Fix
-from tutor.explain.grads import Step, Story, is_zero, kept_alias, stories
+from tutor.explain.grads import Step, Story, is_zero, kept_alias, kept_twice, stories
 from tutor.explain.history import History
 from tutor.explain.reads import read_after, surfaced_at
 from tutor.trace import Site
@@ -166,6 +166,9 @@ def _alias(history: History, story: Story) -> Finding | None:
     for entry in story.sums:
         alias = kept_alias(history, entry)
         if alias is None:
+            kept = kept_twice(history, entry)
+            if kept is not None:
+                return _kept(history, story, entry, *kept)
             continue
         name = alias.named.name
         origin = _reading_line(history, story.uid, alias.named.since) or alias.named.site
@@ -187,6 +190,27 @@ def _alias(history: History, story: Story) -> Finding | None:
             surfaced=surfaced_at(history, alias.site, alias.moment, note("changed", name=name)),
         )
     return None
+
+
+def _kept(
+    history: History, story: Story, entry: AccumulateState, moment: int, site: Site
+) -> Finding:
+    """Several items of a list are the one tensor in `.grad`."""
+    words = note("adds-into", name=f"{history.name(story.uid, moment)}.grad")
+    facts: dict[str, Fact] = {
+        "leaf": history.name(story.uid, entry.moment),
+        "old": shown(entry.before),
+        "now": shown(entry.after),
+    }
+    return finding(
+        KIND,
+        "warning",
+        "kept",
+        facts,
+        cause=[history.place("cause", site, moment, note("keeps-grad"))],
+        witness=[history.place("witness", entry.site, entry.moment, words)],
+        surfaced=surfaced_at(history, site, moment, note("all-one")),
+    )
 
 
 def _reading_line(history: History, uid: int, moment: int) -> Site | None:

@@ -8,7 +8,7 @@ import re
 from tutor.explain import edits, source
 from tutor.explain.build import finding, fix, note, surfaced
 from tutor.explain.finding import Fact, Finding, FindingPlace, Fix
-from tutor.explain.flow import Cut, behind
+from tutor.explain.flow import Cut, behind, grad_source, through_values
 from tutor.explain.history import Failure, History, bare, op_name
 from tutor.explain.reads import read_after, surfaced_at
 from tutor.trace import NONE, Site
@@ -253,6 +253,11 @@ def _between(history: History, leaf: int, root: int, moment: int) -> Cut | None:
         made = [op for op in history.makers.get(current, ()) if op.moment <= moment]
         meta = history.meta(current, moment)
         unconnected = meta is None or meta.node == NONE
+        if not any(op.event.args for op in made) and unconnected:
+            for cut in through_values(history, [current]):
+                source_uid = grad_source(history, cut.op)
+                if leaf in history.leaves_behind(source_uid, cut.moment):
+                    return cut
         for op in made[-4:]:
             for argument in op.event.args:
                 if unconnected and history.requires_grad(argument, op.moment - 1):

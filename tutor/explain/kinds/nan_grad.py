@@ -17,6 +17,9 @@ KIND = "nan-grad"
 HUGE = 1e8
 """A gradient this many times larger than what arrived comes from a division by almost 0."""
 
+NEAR = 1e-6
+"""What counts as next to zero for a divisor."""
+
 _ANOMALY = re.compile(r"returned nan values in its")
 """Anomaly mode looks at what a node sends, which is not in the trace."""
 
@@ -27,6 +30,9 @@ _SINGULAR = word_set(
 )
 """Ops with points where the derivative is not finite; they win where several could be it."""
 
+
+_FILLS = ("masked_fill", "full", "tensor", "where")
+"""Calls that put an infinity somewhere on purpose."""
 
 _DECOMPOSES = frozenset(["svd", "linalg_svd", "eigh", "linalg_eigh", "eig", "linalg_eig"])
 
@@ -149,9 +155,14 @@ def _finite(value: Value | None) -> bool:
 
 
 def _forward(history: History, run: PassState) -> _Source | None:
-    """The first call in this graph that made a value that is not finite out of finite ones."""
+    """The first call in this graph that made a value that is not finite out of finite ones.
+
+    An infinity that is put there on purpose, as a mask before a softmax, does not count, nor
+    what only carries it on; a NaN that a later call makes of it does.
+    """
     nodes = [n for number in run.arrived if (n := history.last.nodes.get(number)) is not None]
     calls = {n.event.op: n for n in nodes if n.event.op != NONE}
+    meant: set[int] = set()
     for number in sorted(calls):
         op = history.trace.op(number)
         if op is None or op.moment > run.moment:
@@ -159,13 +170,23 @@ def _forward(history: History, run: PassState) -> _Source | None:
         outs = [history.value_after(uid, op.moment) for uid in op.event.outs]
         if all(_finite(value) for value in outs):
             continue
-        if not all(_finite(history.value_before(uid, op.moment)) for uid in op.event.args):
+        if not all(
+            uid in meant or _finite(history.value_before(uid, op.moment)) for uid in op.event.args
+        ):
             continue
-        if bare(op.func).startswith(("masked_fill", "full", "tensor", "where")):
-            continue  # puts an infinity there on purpose
+        filled = bare(op.func).startswith(_FILLS) or meant & set(op.event.args)
+        if filled and not any(_has_nan(value) for value in outs):
+            meant |= set(op.event.outs)
+            continue
         place = history.place("cause", op.site, op.moment, note("makes-nonfinite"))
         return _Source("value", op, calls[number], place)
     return None
+
+
+def _has_nan(value: Value | None) -> bool:
+    """Whether a value is known to hold NaN (infinities alone say nothing)."""
+    flat = value.flat if value is not None else None
+    return flat is not None and any(v != v for v in flat)
 
 
 def _backward(history: History, run: PassState) -> _Source | None:
@@ -226,10 +247,27 @@ def _huge(history: History, run: PassState) -> _Source | None:
             continue
         for node in above.get(number, ()):
             before = max((_size(g) for g in run.arrived.get(node.event.node, ())), default=0.0)
-            if before > 0.0 and size / before > HUGE and op_name(node.name) in _SINGULAR:
+            singular = op_name(node.name) in _SINGULAR and _near_zero(history, node, run)
+            if before > 0.0 and size / before > HUGE and singular:
                 place = history.place("cause", node.site, node.moment, note("derivative-huge"))
                 return _Source("huge", history.trace.op(node.event.op), node, place)
     return None
+
+
+def _near_zero(history: History, node: NodeState, run: PassState) -> bool:
+    """Whether a value that the call took or kept lies at, or next to, zero."""
+    op = history.trace.op(node.event.op)
+    values = [history.value_before(uid, run.moment) for uid in (op.event.args if op else ())]
+    values += [save.value for save in node.saves]
+    for value in values:
+        if value is None:
+            continue
+        if value.flat is not None:
+            if any(not isinstance(v, str) and abs(v) < NEAR for v in value.flat):
+                return True
+        elif value.low is not None and value.high is not None and value.low < NEAR < value.high:
+            return True
+    return False
 
 
 def _size(value: Value | None) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tutor.explain import edits
 from tutor.explain.build import finding, fix, note, surfaced
+from tutor.explain.carried import border
 from tutor.explain.finding import Fact, Finding, FindingPlace
 from tutor.explain.flow import behind
 from tutor.explain.history import Failure, History, bare
@@ -16,7 +17,9 @@ KIND = "unused-input"
 def raised(history: History, failure: Failure) -> Finding | None:
     """A failed `grad` one of whose inputs cannot be reached from its roots."""
     run = failure.run
-    if run is None or run.event.inputs is None or run.stale is not None or failure.op is not None:
+    if run is None or run.event.inputs is None or failure.op is not None:
+        return None
+    if run.stale is not None and (run.stale[2] != NONE or border(history, run, run.failing)):
         return None
     reachable = {n.event.node for _, root in run.event.roots for n in history.last.walk(root)}
     leaves = {n.event.leaf for n in history.last.nodes.values() if n.event.node in reachable}
