@@ -35,6 +35,8 @@ PRELOADED = (
     "torch.optim",
     "torch.utils.data",
     "numpy",
+    "tutor.observe.capture",
+    "tutor.observe.log",
     "tutor.observe.session",
     "tutor.observe.probes",
 )
