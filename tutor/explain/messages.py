@@ -34,9 +34,17 @@ def words(finding: Finding, language: str | None = None) -> Words:
 
 
 def say(message: str, facts: Mapping[str, Fact] | None = None, language: str | None = None) -> str:
-    """One message with its facts filled in. Raises KeyError for an unknown id or fact."""
+    """One message with its facts filled in. Raises KeyError for an unknown id.
+
+    A fact that is missing leaves a gap ("…"): half a sentence is better than a traceback.
+    """
     template = _lookup(message, language or preferred())
-    return template.format_map({k: _shown(v) for k, v in (facts or {}).items()})
+    return template.format_map(_Facts({k: _shown(v) for k, v in (facts or {}).items()}))
+
+
+class _Facts(dict[str, str]):
+    def __missing__(self, key: str) -> str:
+        return "…"
 
 
 def known(message: str) -> bool:
