@@ -64,10 +64,11 @@ def seen(runner: Runner, code: str, observed: bool) -> tuple[object, ...]:
 
 def told(data: bytes) -> str:
     text = re.sub(r"0x[0-9a-f]+", "0x…", data.decode("utf-8", "replace"))
-    text = re.sub(r"autograd-tutor-\w+|/tmp/\S+|pid \d+", "…", text)
-    # Anomaly mode quotes the frames that started the program; a bare run has them still.
+    # Anomaly mode quotes the frames that started the program; a bare run has them still. They
+    # go first: the checkout itself may lie in a temporary folder.
     ours = r'  File "[^"]*/tutor/(?:run|observe)/[^"]*", line \d+, in .*\n.*\n(?:\s*\^+\n)?'
-    return re.sub(r'  File "<(?:frozen runpy|string)>".*\n', "", re.sub(ours, "", text))
+    text = re.sub(r'  File "<(?:frozen runpy|string)>".*\n', "", re.sub(ours, "", text))
+    return re.sub(r"autograd-tutor-\w+|/tmp/\S+|pid \d+", "…", text)
 
 
 @pytest.mark.parametrize("name", sorted(set(PROGRAMS) - QUOTES_THE_C_STACK))
