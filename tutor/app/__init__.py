@@ -8,6 +8,10 @@ def run(lesson: str | None = None, file: str | None = None) -> int:
 
     Returns the exit status: 0, or 3 where the app itself failed.
     """
+    import gc
+
+    # Collections while modules are loaded find nothing; `TutorApp` turns them on again.
+    gc.disable()
     from pathlib import Path
 
     from tutor.app import settings

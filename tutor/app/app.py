@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Iterable
 from dataclasses import replace
@@ -78,6 +79,11 @@ class TutorApp(App[int]):
     async def _painted(self) -> None:
         """The first frame is on the screen: now what takes time."""
         self.first_frame = time.perf_counter()
+        # A trace of a long run is millions of objects without cycles; with the usual thresholds
+        # each look at one would have them walked again and again.
+        gc.freeze()
+        gc.set_threshold(100_000, 50, 100)
+        gc.enable()
         await self._open_first()
         self.services.start()
         if self._notice:

@@ -28,6 +28,8 @@ from tutor.app.model.values import value_text
 from tutor.trace.events import NONE, Save
 from tutor.trace.state import NodeState, PassState, State
 
+WALKED = 20_000
+"""Nodes that are counted: a graph beyond that is told to be larger."""
 
 SIDE = 3
 """Nodes that a branch may have to be drawn beside the main way: a weight's transpose, a view."""
@@ -83,7 +85,10 @@ def graph_rows(
             rows.append(row)
             if len(rows) >= limit:
                 left = len(drawing.users) - len(drawing.home)
-                text = f"{glyphs.more} {left} more nodes" if left > 0 else f"{glyphs.more} more"
+                many = "more than " if len(drawing.users) >= WALKED else ""
+                text = (
+                    f"{glyphs.more} {many}{left} more nodes" if left > 0 else f"{glyphs.more} more"
+                )
                 rows.append(Row((Span(text, "link"),), action="more", key="more"))
                 return rows
     return rows
@@ -113,6 +118,8 @@ def _users(state: State, roots: tuple[int, ...]) -> dict[int, int]:
     for root in roots:
         counts.setdefault(root, 0)
         for node in _walk_new(state, root, seen):
+            if len(seen) > WALKED:
+                break
             for target in _targets(state, node):
                 counts[target] = counts.get(target, 0) + 1
     return {node: count for node, count in counts.items() if not _is_leaf(state, node)}

@@ -100,7 +100,8 @@ def outputs(state: State) -> dict[int, list[int]]:
     """For each node, the named tensors that it made and that still point to it."""
     table: dict[int, list[int]] = {}
     for uid, tensor in state.tensors.items():
-        if tensor.meta.node != NONE and (state.names_of(uid) or tensor.meta.label):
+        known = tensor.names or tensor.meta.label
+        if known and tensor.meta.node != NONE and (state.names_of(uid) or tensor.meta.label):
             table.setdefault(tensor.meta.node, []).append(uid)
     return table
 

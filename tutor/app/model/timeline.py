@@ -10,7 +10,9 @@ from tutor.app.model.times import Kind, Stop, Timeline
 from tutor.trace import events as ev
 from tutor.trace.trace import Trace
 
-_CONSEQUENCES = (ev.Tensor, ev.Node, ev.Write, ev.Contents, ev.Bind, ev.Dead, ev.Grad, ev.Via)
+_CONSEQUENCES = frozenset(
+    (ev.Tensor, ev.Node, ev.Write, ev.Contents, ev.Bind, ev.Dead, ev.Grad, ev.Via)
+)
 """What the observer reports right after a call, and what belongs to it."""
 
 
@@ -44,16 +46,29 @@ def timeline(trace: Trace) -> Timeline:
     stack: list[int] = []
     for index, event in enumerate(trace.events):
         kind = type(event)
-        if walk.open_op >= 0 and kind not in _CONSEQUENCES:
+        if kind in _CONSEQUENCES:  # most events: nothing to do
+            continue
+        if walk.open_op >= 0:
             if kind is ev.BackwardStart:
                 walk.waiting_op = walk.open_op
             else:
                 walk.stop(index, "op", walk.ops, walk.open_op)
             walk.open_op = -1
-        if walk.open_step >= 0 and kind in (ev.Visit, ev.BackwardEnd):
-            walk.stop(index, "pass", walk.steps, walk.open_step)
-            walk.open_step = -1
-        if isinstance(event, ev.Enter):
+        if kind is ev.Op:
+            if not walk.setup:
+                walk.open_op = index
+        elif isinstance(event, ev.Line):
+            file = walk.files.get(event.frame, "")
+            walk.first.setdefault((file, event.line), index + 1)
+            if not walk.setup:
+                walk.stop(index + 1, "line", walk.lines, index)
+        elif kind is ev.Visit or kind is ev.BackwardEnd:
+            if walk.open_step >= 0:
+                walk.stop(index, "pass", walk.steps, walk.open_step)
+            walk.open_step = index if kind is ev.Visit else -1
+            if kind is ev.BackwardEnd:
+                walk.open_op, walk.waiting_op = walk.waiting_op, -1
+        elif isinstance(event, ev.Enter):
             stack.append(event.frame)
             walk.files[event.frame] = event.file
             if len(stack) == 1:
@@ -61,24 +76,12 @@ def timeline(trace: Trace) -> Timeline:
         elif isinstance(event, ev.Leave):
             if event.frame in stack:
                 del stack[stack.index(event.frame) :]
-        elif isinstance(event, ev.Line):
-            file = walk.files.get(event.frame, "")
-            walk.first.setdefault((file, event.line), index + 1)
-            if not walk.setup:
-                walk.stop(index + 1, "line", walk.lines, index)
-        elif kind is ev.Op:
-            if not walk.setup:
-                walk.open_op = index
-        elif kind is ev.Visit:
-            walk.open_step = index
-        elif kind is ev.BackwardEnd:
-            walk.open_op, walk.waiting_op = max(walk.open_op, walk.waiting_op), -1
         elif kind is ev.Skipped:
             walk.gaps.append(index + 1)
     end = len(trace)
     if walk.open_op >= 0:
         walk.stop(end, "op", walk.ops, walk.open_op)
-    stops = sorted(walk.stops, key=lambda s: s.moment)
+    stops = walk.stops
     if not stops or stops[-1].moment < end:
         stops.append(Stop(end, "end", 1, end - 1))
     return Timeline(

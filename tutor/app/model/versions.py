@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -12,7 +12,7 @@ from tutor.app.model.graph import latest_pass
 from tutor.app.model.names import all_names, op_name, place_text
 from tutor.app.model.rows import BLANK, Row, Span, Spans, Target, wrap
 from tutor.trace.events import NONE, Save
-from tutor.trace.state import CounterState, NodeState, OpState, Place, State
+from tutor.trace.state import CounterState, NodeState, OpState, Place, State, TensorState
 from tutor.trace.trace import Trace
 
 SHOWN = 40
@@ -48,13 +48,21 @@ def version_rows(
     trace: Trace, state: State, width: int, glyphs: Glyphs = UNICODE, main: str = ""
 ) -> list[Row]:
     """One block a counter: the names that share it, then its versions from left to right."""
-    saves = _saves(state)
+    sharers = _sharers(state)
+    known = {
+        counter.counter
+        for counter in state.counters.values()
+        if counter.writes
+        or counter.missed
+        or any(t.names or t.meta.label for t in sharers.get(counter.counter, ()))
+    }
+    saves = _saves(state, known)
     counters = [
         counter
         for counter in state.counters.values()
-        if counter.writes or counter.missed or _worth(state, counter, saves.get(counter.counter))
+        if counter.writes or counter.missed or counter.counter in saves
     ]
-    counters.sort(key=lambda c: (not c.writes, _first_moment(state, c)))
+    counters.sort(key=lambda c: (not c.writes, _first_moment(sharers.get(c.counter, ()))))
     if not counters:
         words = (
             "No counter has moved and no node keeps a tensor. Each tensor has a version counter; "
@@ -65,25 +73,38 @@ def version_rows(
     for number, counter in enumerate(counters[:SHOWN], 1):
         if rows:
             rows.append(BLANK)
-        rows += _block(trace, state, counter, saves.get(counter.counter, []), width, glyphs, main)
+        shared = sharers.get(counter.counter, ())
+        held = saves.get(counter.counter, [])
+        rows += _block(trace, state, counter, shared, held, width, glyphs, main)
         if number == SHOWN and len(counters) > SHOWN:
             left = len(counters) - SHOWN
             rows += [BLANK, Row((Span(f"{glyphs.more} {left} more counters", "dim"),))]
     return rows
 
 
-def _saves(state: State) -> dict[int, list[Held]]:
-    """The saves of living nodes, and those the latest pass went through, by counter."""
+def _saves(state: State, known: set[int]) -> dict[int, list[Held]]:
+    """The saves of living nodes, and those the latest pass went through, by counter.
+
+    Of counters that are not known by a name or a move, as many as are shown, and only while
+    what was saved is kept: a large graph saves far more than anybody reads.
+    """
     latest = latest_pass(state)
     table: dict[int, list[Held]] = {}
+    unknown = 0
     for node in state.nodes.values():
-        visited = latest is not None and node.event.node in latest.arrived
-        if node.dead and not visited:
+        if not node.saves or (
+            node.dead and (latest is None or node.event.node not in latest.arrived)
+        ):
             continue
         together: dict[tuple[int, int], list[Save]] = {}
         for save in node.saves:
-            if save.counter != NONE and save.role not in ("constant", "internal"):
-                together.setdefault((save.counter, save.version), []).append(save)
+            if save.counter == NONE or save.role in ("constant", "internal"):
+                continue
+            if save.counter not in known and save.counter not in table:
+                if node.freed != NONE or unknown >= SHOWN:
+                    continue
+                unknown += 1
+            together.setdefault((save.counter, save.version), []).append(save)
         for (counter, _), saves in together.items():
             table.setdefault(counter, []).append(Held(node, tuple(saves)))
     for held in table.values():
@@ -91,31 +112,31 @@ def _saves(state: State) -> dict[int, list[Held]]:
     return table
 
 
-def _worth(state: State, counter: CounterState, held: list[Held] | None) -> bool:
-    """Whether a counter that never moved is shown: something keeps it, or it has a name."""
-    if not held:
-        return False
-    named = any(t.names or t.meta.label for t in state.sharing(counter.counter))
-    return named or any(item.node.freed == NONE for item in held)
+def _sharers(state: State) -> dict[int, tuple[TensorState, ...]]:
+    """The tensors of each counter, oldest first."""
+    table: dict[int, list[TensorState]] = {}
+    for tensor in state.tensors.values():
+        table.setdefault(tensor.meta.counter, []).append(tensor)
+    return {key: tuple(sorted(found, key=lambda t: t.moment)) for key, found in table.items()}
 
 
-def _first_moment(state: State, counter: CounterState) -> int:
-    sharing = state.sharing(counter.counter)
-    return sharing[0].moment if sharing else 0
+def _first_moment(shared: Sequence[TensorState]) -> int:
+    return shared[0].moment if shared else 0
 
 
 def _block(
     trace: Trace,
     state: State,
     counter: CounterState,
+    shared: Sequence[TensorState],
     held: list[Held],
     width: int,
     glyphs: Glyphs,
     main: str,
 ) -> list[Row]:
-    names = list(dict.fromkeys(n for t in state.sharing(counter.counter) for n in all_names(t)))
-    labels = [t.meta.label for t in state.sharing(counter.counter) if t.meta.label]
-    title = ", ".join((names or labels)[:5]) or _unnamed(trace, state, counter)
+    names = list(dict.fromkeys(n for t in shared for n in all_names(t)))
+    labels = [t.meta.label for t in shared if t.meta.label]
+    title = ", ".join((names or labels)[:5]) or _unnamed(trace, shared)
     moves = "move" if counter.version == 1 else "moves"
     head: Spans = (
         Span(title, "name"),
@@ -124,14 +145,13 @@ def _block(
     )
     key = f"counter {counter.counter}"
     rows = [Row(line, key=f"{key} head {i}") for i, line in enumerate(wrap(head, width, "  "))]
-    cells = list(_cells(trace, state, counter, held, glyphs, main))
+    cells = list(_cells(trace, state, counter, shared, held, glyphs, main))
     return rows + list(_flow(cells, width, glyphs, key))
 
 
-def _unnamed(trace: Trace, state: State, counter: CounterState) -> str:
+def _unnamed(trace: Trace, shared: Sequence[TensorState]) -> str:
     """What to call tensors without a name: the call that made the first of them."""
-    sharing = state.sharing(counter.counter)
-    op = trace.op(sharing[0].op) if sharing and sharing[0].op != NONE else None
+    op = trace.op(shared[0].op) if shared and shared[0].op != NONE else None
     return f"the result of {op_name(op.func)}" if op else "a tensor without a name"
 
 
@@ -139,6 +159,7 @@ def _cells(
     trace: Trace,
     state: State,
     counter: CounterState,
+    shared: Sequence[TensorState],
     held: list[Held],
     glyphs: Glyphs,
     main: str,
@@ -147,9 +168,8 @@ def _cells(
     by_version: dict[int, list[Held]] = {}
     for item in held:
         by_version.setdefault(item.save.version, []).append(item)
-    sharing = state.sharing(counter.counter)
     first = counter.writes[0].before if counter.writes else counter.version
-    born = sharing[0] if sharing else None
+    born = shared[0] if shared else None
     if first == 0 or not counter.missed:
         place = born.born[-1] if born and born.born else None
         op = trace.op(born.op) if born and born.op != NONE else None
