@@ -528,3 +528,55 @@ async def test_every_role_can_be_read(make, theme):
             if colour is not None:
                 light, dark = sorted((luminance(colour), behind), reverse=True)
                 assert (light + 0.05) / (dark + 0.05) >= 4.5, name
+
+
+# -- earlier tries, settings ---------------------------------------------------------------
+
+
+async def test_an_earlier_try_is_listed_compared_and_restored(make):
+    app = make()
+    async with app.run_test(size=MEDIUM) as pilot:
+        await settle(pilot)
+        await press(pilot, "r", "a")
+        assert app.screen.editor.text == made.HEALTHY.rstrip("\n")
+        await press(pilot, "y")
+        text = app.screen.query_one("#tries", RowsView).text
+        assert text.count("passed") == 1
+        assert "  - y = y + 1\n  + y.add_(1)" in text
+        await press(pilot, "down", "down", "down", "enter")
+        assert isinstance(app.screen, LessonScreen)
+        assert app.screen.editor.text == made.FAILING.rstrip("\n")
+        app.screen.editor.undo()
+        assert app.screen.editor.text == made.HEALTHY.rstrip("\n")
+
+
+async def test_theme_and_live_are_kept(make, tmp_path):
+    from tutor.app import settings
+
+    path = tmp_path / "settings.json"
+    app = make(settings_file=path)
+    async with app.run_test(size=MEDIUM) as pilot:
+        await settle(pilot)
+        await press(pilot, "l")
+        app.theme = "tutor-light"
+        await settle(pilot)
+    assert settings.load(path)[0] == settings.Settings("tutor-light", "unicode", True)
+
+
+async def test_an_unknown_theme_gives_the_dark_one_and_a_notice(make):
+    app = make(settings={"theme": "no-such"})
+    async with app.run_test(size=MEDIUM, notifications=True) as pilot:
+        assert "no theme" in await notice(pilot)
+        assert app.theme == "tutor-dark"
+
+
+async def test_search_goes_from_row_to_row(make):
+    app = make()
+    async with app.run_test(size=MEDIUM) as pilot:
+        await settle(pilot)
+        await press(pilot, "r", "g", "slash", *"leaf")
+        await press(pilot, "enter")
+        graph = app.screen.query_one("#graph", RowsView)
+        assert "leaf" in graph.rows[graph.cursor].text
+        await press(pilot, "escape")
+        assert app.focused is graph

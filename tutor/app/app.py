@@ -171,6 +171,10 @@ class TutorApp(App[int]):
         except OSError as error:
             self.notify(f"The setting could not be kept: {error}.", severity="warning")
 
+    def keep_live(self, live: bool) -> None:
+        """Keep whether code runs by itself."""
+        self._keep(replace(self.settings, live=live))
+
     def toggle_glyphs(self) -> None:
         """The other set of signs, from the next screen on."""
         name = "unicode" if self._ascii else "ascii"

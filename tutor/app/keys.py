@@ -287,6 +287,15 @@ LESSON_KEYS: tuple[KeySpec, ...] = (
         "Lesson",
     ),
     _spec(
+        "tries",
+        "y",
+        "y",
+        "tries",
+        "Earlier tries",
+        "The codes that were run before: compare them, go back to one.",
+        "Lesson",
+    ),
+    _spec(
         "free",
         "f",
         "f",

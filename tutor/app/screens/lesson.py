@@ -93,6 +93,22 @@ class LessonScreen(StepScreen):
             self.draft(picked={}, blanks={}, order=order, attempt=None)
             self.open_step(self.index)
 
+    def action_tries(self) -> None:
+        """The earlier tries of this step; going back to one is one step of undo."""
+        if not self.step.editable:
+            self.notify("The code of this step stays as it is, so there is nothing to go back to.")
+            return
+        from tutor.app.screens.tries import TriesScreen
+
+        tries = self.services.progress.tries(self.lesson.id, self.step.id)
+        screen = TriesScreen(tries, self.editor.text, self.glyphs)
+        self.app.push_screen(screen, self._restore)
+
+    def _restore(self, code: str | None) -> None:
+        if code is not None:
+            self.editor.replace_all(code)
+            self.notify("The code is that of an earlier try. ctrl+z in the editor takes it back.")
+
     def action_unfold(self) -> None:
         self._folded = not self._folded
         self._paint_setup()

@@ -132,6 +132,7 @@ class PanesScreen(Screen[None]):
     def on_mount(self) -> None:
         self.composed = True
         self.set_class(self._ascii, "-ascii")
+        self.live = self.app.settings.live  # type: ignore[attr-defined]
         self._show_view()
         self.paint()
         self.paint_tabs()
