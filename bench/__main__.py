@@ -39,7 +39,7 @@ def groups(rounds: int, long: bool) -> dict[str, Callable[[], Iterator[Row]]]:
 
 
 def main() -> int:
-    """Print each row as it comes; 1 if a held bar was exceeded."""
+    """Print each row as it comes; 1 if a held bar was exceeded twice."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--long", action="store_true", help="also the chain of 100 000 nodes")
     parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds (7)")
@@ -51,15 +51,26 @@ def main() -> int:
     if unknown:
         parser.error(f"no such group: {', '.join(unknown)}; there are {', '.join(table)}")
     print(f"medians of {wanted.rounds} interleaved rounds, load {os.getloadavg()[0]:.1f}")
-    failed = []
-    for name in names:
-        for row in table[name]():
-            print(row.line, flush=True)
-            if row.failed:
-                failed.append(row.name)
+    failed = [name for name in names if printed(table[name]())]
     if failed:
-        print(f"Held bars exceeded: {'; '.join(failed)}", file=sys.stderr)
-    return 1 if failed else 0
+        # Something else may have kept the machine busy: only what fails twice is too slow.
+        print(f"again, {wanted.rounds * 2} rounds, load {os.getloadavg()[0]:.1f}")
+        table = groups(wanted.rounds * 2, wanted.long)
+        rows = [row for name in failed for row in printed(table[name]())]
+        if rows:
+            print(f"Held bars exceeded: {'; '.join(row.name for row in rows)}", file=sys.stderr)
+            return 1
+    return 0
+
+
+def printed(rows: Iterator[Row]) -> list[Row]:
+    """Print rows as they come; those that failed."""
+    failed = []
+    for row in rows:
+        print(row.line, flush=True)
+        if row.failed:
+            failed.append(row)
+    return failed
 
 
 if __name__ == "__main__":
