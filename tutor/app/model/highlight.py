@@ -8,6 +8,9 @@ from typing import Any
 Piece = tuple[int, int, str]
 """(first column, column after the last, kind), in characters of one line."""
 
+Lines = tuple[tuple[Piece, ...], ...]
+"""The pieces of each line."""
+
 KINDS = (
     "keyword",
     "string",
@@ -22,7 +25,7 @@ KINDS = (
 
 
 @lru_cache(maxsize=64)
-def highlight(code: str) -> tuple[tuple[Piece, ...], ...]:
+def highlight(code: str) -> Lines:
     """For each line of the code, its coloured pieces in order.
 
     The import of Pygments waits for the first call: the app paints its first frame without it.
@@ -42,6 +45,23 @@ def highlight(code: str) -> tuple[tuple[Piece, ...], ...]:
                 lines[-1].append((column, column + len(part), kind))
             column += len(part)
     return tuple(tuple(line) for line in lines)
+
+
+def patched(old: list[str], pieces: Lines, new: list[str]) -> Lines:
+    """The pieces of a text that was edited in one place, from those it had before.
+
+    Only the lines that differ are read, each part by itself: right but for a string over
+    several lines that the edit opened or closed, which a whole reading has to mend.
+    """
+    start = 0
+    shortest = min(len(old), len(new))
+    while start < shortest and old[start] == new[start]:
+        start += 1
+    end = 0
+    while end < shortest - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    middle = highlight("\n".join(new[start : len(new) - end]))
+    return (*pieces[:start], *middle[: len(new) - end - start], *pieces[len(old) - end :])
 
 
 @lru_cache(maxsize=256)

@@ -150,6 +150,9 @@ def _value_notes(state: State, file: str, glyphs: Glyphs) -> Iterable[tuple[int,
         place = tensor.born[-1] if tensor.born else None
         if place is None or place.file != file or tensor.value is None:
             continue
+        counter = state.counters.get(tensor.meta.counter)
+        if counter is not None and any(w.moment > tensor.moment for w in counter.writes):
+            continue  # what it holds now is not what this line gave it
         name = next((n.name for n in tensor.names if n.until is None), "")
         if not name or "." in name:
             continue

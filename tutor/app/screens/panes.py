@@ -200,6 +200,10 @@ class PanesScreen(Screen[None]):
             self.shown, self.before_run(), running=self.running, ready=self.services.ready
         )
 
+    def done_words(self) -> str:
+        """What to say under the code when the step is done."""
+        return "Done. n goes on."
+
     def before_run(self) -> str:
         """What to do while nothing has run."""
         return "Nothing has run yet: r runs the code."
@@ -207,6 +211,9 @@ class PanesScreen(Screen[None]):
     def paint_sentence(self) -> None:
         view = self.query_one("#sentence", AnswersView)
         text, role = sentence(self.shown, self.words)
+        verdict = self.shown.verdict
+        if verdict is not None and verdict.done:
+            text = self.done_words()
         if self.edited:
             text = ""
         sign = {"good": self.glyphs.ok, "bad": self.glyphs.bad, "warn": self.glyphs.bad}.get(

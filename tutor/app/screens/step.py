@@ -224,6 +224,11 @@ class StepScreen(WorkScreen):
         view.set_class(bool(asks(step)) or step.kind == "order", "-some")
         self.set_class(bool(asks(step)) and verdict is None, "-asking")
 
+    def done_words(self) -> str:
+        if self.step.after:
+            return "Done. F2 shows what it means; n goes on."
+        return super().done_words()
+
     def before_run(self) -> str:
         """What to do while nothing has run."""
         if self.index >= 0 and asks(self.step):

@@ -68,6 +68,8 @@ class WorkScreen(PanesScreen):
         if first:
             self.notify(first)
             return
+        if self.narrow and self.pane == "lesson":
+            self.pane = "code"  # where its marks and its sentence will be
         self._run(self.editor.text)
 
     def stop_run(self) -> None:

@@ -21,15 +21,15 @@ from textual.widgets.text_area import Edit as TextEdit
 from textual.widgets.text_area import Selection
 
 from tutor.app.model.glyphs import PLAIN
-from tutor.app.model.highlight import Piece, highlight
+from tutor.app.model.highlight import Lines, highlight, patched
 from tutor.app.model.mark import Mark
 from tutor.app.widgets.styles import palette_of
 
-DEBOUNCED = 400
-"""Lines from which colours wait for a pause in typing: lexing anew would cost more than a key."""
+WHOLE = 40
+"""Lines up to which the whole text is read at each key; of a longer one the changed part is."""
 
 PAUSE = 0.12
-"""Seconds of that pause."""
+"""Seconds without a key after which the whole text is read again."""
 
 GAP = 3
 """Cells between the code and its note."""
@@ -75,7 +75,7 @@ class CodeEditor(TextArea):
             tab_behavior="indent",
             highlight_cursor_line=False,
         )
-        self._pieces: tuple[tuple[Piece, ...], ...] = ()
+        self._pieces: Lines = ()
         self._pieces_of = ""
         self._recolour: Timer | None = None
 
@@ -157,15 +157,18 @@ class CodeEditor(TextArea):
         return line
 
     def _lex(self) -> None:
-        """Colours for the text as it is; for a long text only once typing pauses."""
+        """Colours for the text as it is; of a long text only what changed, until typing pauses."""
         text = self.text
         if text == self._pieces_of:
             return
-        if self._pieces and self.document.line_count > DEBOUNCED:
-            if self._recolour is None:
-                self._recolour = self.set_timer(PAUSE, self._lex_late)
-            return
-        self._pieces = highlight(text)
+        if self._pieces and self.document.line_count > WHOLE:
+            old, new = self._pieces_of.split("\n"), text.split("\n")
+            self._pieces = patched(old, self._pieces, new)
+            if self._recolour is not None:
+                self._recolour.stop()
+            self._recolour = self.set_timer(PAUSE, self._lex_late)
+        else:
+            self._pieces = highlight(text)
         self._pieces_of = text
 
     def _lex_late(self) -> None:
