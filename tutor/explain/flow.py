@@ -211,3 +211,42 @@ def frozen_lines(history: History, uids: tuple[int, ...], moment: int) -> list[O
         if flags:
             found.append(flags[-1])
     return found
+
+
+def cut_between(history: History, leaf: int, root: int, moment: int) -> Cut | None:
+    """Walk the whole data flow back from a root; the first cut behind which the leaf stands."""
+    pending, seen = [root], {root}
+    while pending and len(seen) < 5000:
+        current = pending.pop(0)
+        made = [op for op in history.makers.get(current, ()) if op.moment <= moment]
+        meta = history.meta(current, moment)
+        unconnected = meta is None or meta.node == NONE
+        if not any(op.event.args for op in made) and unconnected:
+            for cut in through_values(history, [current]):
+                source_uid = grad_source(history, cut.op)
+                if leaf in history.leaves_behind(source_uid, cut.moment):
+                    return cut
+        for op in made[-4:]:
+            for argument in op.event.args:
+                if unconnected and history.requires_grad(argument, op.moment - 1):
+                    if argument == current:
+                        continue
+                    if leaf in history.leaves_behind(argument, op.moment):
+                        return _as_cut(op, argument)
+                    continue
+                if argument not in seen:
+                    seen.add(argument)
+                    pending.append(argument)
+    return None
+
+
+def _as_cut(op: OpState, argument: int) -> Cut:
+    name = bare(op.func)
+    reason: Reason = "other"
+    if name in ("detach", "detach_"):
+        reason = "detach"
+    elif name == "data":
+        reason = "data"
+    elif not op.grad_mode:
+        reason = "off"
+    return Cut(reason, op, argument, 0, op.site, op.moment)

@@ -119,4 +119,18 @@ def read_after(
         if first is not None and shows(history.text(first.file), first.line):
             return places
         best = best or places
-    return best
+    return best or _by_name(history, uid, moment, words)
+
+
+def _by_name(history: History, uid: int, moment: int, words: str) -> list[FindingPlace | None]:
+    """A line that prints a name of the tensor: printing is no call of torch's."""
+    known = history.tensor(uid)
+    roots = {n.name.split(".")[0].split("[")[0] for n in known.names} if known is not None else ()
+    for (file, number), runs in sorted(history.line_runs.items()):
+        if not roots or runs[-1] <= moment or not shows(history.text(file), number):
+            continue
+        node = source.statement(history.text(file), number)
+        if node is not None and roots & source.names_read(node):
+            later = next(run for run in runs if run > moment)
+            return [history.place("surfaced", history.site_at(later + 1), later, words)]
+    return []

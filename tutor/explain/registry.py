@@ -90,7 +90,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("dtype-no-grad", "basics.requires-grad", dtype_no_grad.raised),
     Kind("nonleaf-copy", "basics.leaf-or-not", nonleaf_copy.raised),
     Kind("sparse-grad", None, sparse_grad.raised),
-    Kind("unregistered-module", None, unregistered_module.raised),
+    Kind("unregistered-module", None, unregistered_module.raised, unregistered_module.ran),
     Kind("retain-grad", "basics.leaf-or-not", retain_grad.raised, retain_grad.ran),
     Kind("grad-none-nonleaf", "basics.leaf-or-not", grad_none.raised, grad_none.nonleaf_ran),
     Kind("grad-none-disconnected", "off.detach-clone", ran=grad_none.disconnected_ran),

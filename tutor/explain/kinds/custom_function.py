@@ -132,7 +132,10 @@ def _refused(history: History, failure: Failure, owner: str) -> Finding:
         "error",
         "missing" if missing is not None else "refused",
         facts,
-        cause=[history.place("cause", failure.site, failure.moment, note("applies"))],
+        cause=[
+            *_named_in_message(history, failure, owner),
+            history.place("cause", failure.site, failure.moment, note("applies")),
+        ],
         witness=[
             _definition(history, owner, "backward")
             or _definition(history, owner, "forward")
@@ -140,6 +143,16 @@ def _refused(history: History, failure: Failure, owner: str) -> Finding:
         ],
         surfaced=[surfaced(history)],
     )
+
+
+def _named_in_message(history: History, failure: Failure, owner: str) -> list[FindingPlace | None]:
+    """The lines of the class that call what the message names: `save_for_backward` and such."""
+    file, cls = function_classes(history)[owner]
+    return [
+        history.line_place("cause", file, call.lineno)
+        for call in source.calls(cls)
+        if len(source.called(call)) > 6 and source.called(call) in failure.message
+    ]
 
 
 # -- without an error -----------------------------------------------------------------------

@@ -84,11 +84,16 @@ def _writers(
         ]
     writes = sorted({w.moment: w for w in writes}.values(), key=lambda w: w.moment)
     if writes:
-        first = writes[0]
-        op = history.trace.op(first.op)
+        op = history.trace.op(writes[0].op)
         places = [history.place("cause", w.site, w.moment, words) for w in writes]
         return op, places, "data"
     between = [op for op in history.ops if node.moment < op.moment < run.moment]
+    replaced = [
+        op for op in between if op.func == "Tensor.data =" and op.event.args[:1] == (save.uid,)
+    ]
+    if replaced:
+        first = replaced[-1]
+        return first, [history.place("cause", first.site, first.moment, words)], "data"
     sharing = {
         uid
         for uid in history.at_storage.get(storage, ())

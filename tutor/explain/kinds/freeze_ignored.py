@@ -108,11 +108,7 @@ def _zeroed(history: History) -> list[Finding]:
     ]
     if not masks:
         return []
-    steps = [
-        op
-        for op in history.ops
-        if op.func == "Optimizer.step" and op.event.detail.strip("'").split(".")[0] in _MOMENTUM
-    ]
+    steps = [op for op in history.ops if op.func == "Optimizer.step"]
     for story in stories(history):
         grads = {event.grad for event in history.accumulations.values() if event.uid == story.uid}
         for op in masks:
@@ -121,7 +117,9 @@ def _zeroed(history: History) -> list[Finding]:
             own = [step for step in steps if story.uid in step.event.args]
             before = [step for step in own if step.moment < op.moment]
             after = [step for step in own if step.moment > op.moment]
-            first = before[0] if before else None
+            if after and _decays(history, after[0]):
+                return [_zeroed_finding(history, story, op, after)]
+            first = before[0] if before and _remembers(history, after) else None
             if (
                 first is None
                 or not after
@@ -130,6 +128,37 @@ def _zeroed(history: History) -> list[Finding]:
                 continue  # masked from the first step on: nothing is remembered
             return [_zeroed_finding(history, story, op, after)]
     return []
+
+
+def _class_of(step: OpState) -> str:
+    return step.event.detail.strip("'").split(".")[0]
+
+
+def _remembers(history: History, steps: list[OpState]) -> bool:
+    """Whether the optimizer moves by gradients of earlier steps."""
+    return bool(steps) and (
+        _class_of(steps[0]) in _MOMENTUM or _built_with(history, _class_of(steps[0]), "momentum")
+    )
+
+
+def _decays(history: History, step: OpState) -> bool:
+    """Whether the optimizer pulls every weight towards zero, gradient or not."""
+    name = _class_of(step)
+    return name == "AdamW" or _built_with(history, name, "weight_decay")
+
+
+def _built_with(history: History, name: str, keyword: str) -> bool:
+    """Whether the source builds an optimizer of this class with a keyword other than 0."""
+    for text in history.trace.texts.values():
+        module = source.tree(text)
+        for call in source.calls(module) if module is not None else ():
+            if source.called(call) != name:
+                continue
+            for given in call.keywords:
+                zero = isinstance(given.value, ast.Constant) and not given.value.value
+                if given.arg == keyword and not zero:
+                    return True
+    return False
 
 
 def _zeroed_finding(history: History, story: Story, op: OpState, after: list[OpState]) -> Finding:

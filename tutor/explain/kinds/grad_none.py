@@ -8,11 +8,11 @@ import re
 from tutor.explain import edits, source
 from tutor.explain.build import finding, fix, note, surfaced
 from tutor.explain.finding import Fact, Finding, FindingPlace, Fix
-from tutor.explain.flow import Cut, behind, grad_source, through_values
+from tutor.explain.flow import Cut, behind, cut_between
 from tutor.explain.history import Failure, History, bare, op_name
 from tutor.explain.reads import read_after, surfaced_at
 from tutor.trace import NONE, Site
-from tutor.trace.state import OpState, PassState
+from tutor.trace.state import PassState
 
 NONLEAF = "grad-none-nonleaf"
 DISCONNECTED = "grad-none-disconnected"
@@ -152,7 +152,7 @@ def disconnected_ran(history: History) -> list[Finding]:
         cut = _cut_from(history, event.uid, moment)
         if cut is None:
             continue
-        if cut.reason in _EXPLICIT and _only_asks(history, site):
+        if cut.reason in _EXPLICIT and (_only_asks(history, site) or _left_out(history, event.uid)):
             continue
         seen = surfaced_at(history, site, moment, note("is-none"))
         return [_disconnected(history, event.uid, moment, cut, "warning", seen)]
@@ -164,6 +164,12 @@ def _only_asks(history: History, site: Site) -> bool:
     place = site[-1]
     node = source.statement(history.text(place.file), place.line)
     return isinstance(node, ast.If)
+
+
+def _left_out(history: History, uid: int) -> bool:
+    """Whether optimizers stepped, and none of them holds this leaf: then the cut is meant."""
+    steps = [op for op in history.ops if op.func == "Optimizer.step" and op.event.args]
+    return bool(steps) and not any(uid in op.event.args for op in steps)
 
 
 def _leaf_root(history: History, run: PassState) -> Finding | None:
@@ -239,46 +245,7 @@ def _cut_from(history: History, leaf: int, moment: int) -> Cut | None:
         if run.moment > moment or not run.ok:
             continue
         for root, _ in run.event.roots:
-            cut = _between(history, leaf, root, run.moment)
+            cut = cut_between(history, leaf, root, run.moment)
             if cut is not None:
                 return cut
     return None
-
-
-def _between(history: History, leaf: int, root: int, moment: int) -> Cut | None:
-    """Walk the whole data flow back from a root; the first cut behind which the leaf stands."""
-    pending, seen = [root], {root}
-    while pending and len(seen) < 5000:
-        current = pending.pop(0)
-        made = [op for op in history.makers.get(current, ()) if op.moment <= moment]
-        meta = history.meta(current, moment)
-        unconnected = meta is None or meta.node == NONE
-        if not any(op.event.args for op in made) and unconnected:
-            for cut in through_values(history, [current]):
-                source_uid = grad_source(history, cut.op)
-                if leaf in history.leaves_behind(source_uid, cut.moment):
-                    return cut
-        for op in made[-4:]:
-            for argument in op.event.args:
-                if unconnected and history.requires_grad(argument, op.moment - 1):
-                    if argument == current:
-                        continue
-                    if leaf in history.leaves_behind(argument, op.moment):
-                        return _as_cut(op, argument)
-                    continue
-                if argument not in seen:
-                    seen.add(argument)
-                    pending.append(argument)
-    return None
-
-
-def _as_cut(op: OpState, argument: int) -> Cut:
-    name = bare(op.func)
-    reason = "other"
-    if name in ("detach", "detach_"):
-        reason = "detach"
-    elif name == "data":
-        reason = "data"
-    elif not op.grad_mode:
-        reason = "off"
-    return Cut(reason, op, argument, 0, op.site, op.moment)  # type: ignore[arg-type]

@@ -18,8 +18,6 @@ KIND = "silent-inplace"
 
 def ran(history: History) -> list[Finding]:
     """A write by a layer, values that it changed, and a later line that reads the old name."""
-    if not history.passes:
-        return []
     for counter in history.last.counters.values():
         for write in counter.writes:
             op = history.trace.op(write.op)

@@ -9,6 +9,7 @@ from tutor.explain import edits, source
 from tutor.explain.build import finding, fix, note, surfaced
 from tutor.explain.finding import Edit, Fact, Finding, FindingPlace, Fix
 from tutor.explain.history import Failure, History
+from tutor.explain.reads import read_after
 
 KIND = "unregistered-module"
 
@@ -45,6 +46,49 @@ def raised(history: History, failure: Failure) -> Finding | None:
     return finding(
         KIND, "error", variant, facts, cause=causes, surfaced=[surfaced(history)], fixes=fixes
     )
+
+
+def ran(history: History) -> list[Finding]:
+    """Layers in a plain list that get gradients, and that no optimizer steps on."""
+    steps = [op for op in history.ops if op.func == "Optimizer.step" and op.event.args]
+    held = {uid for op in steps for uid in op.event.args}
+    given = {entry.uid for run in history.passes for entry in run.accumulated}
+    if not steps or not given & held:
+        return []
+    for uid in sorted(given - held):
+        known = history.tensor(uid)
+        if known is None or known.meta.kind != "Parameter" or not known.born:
+            continue
+        for file, line, name in _lists(history):
+            places = {(p.file, p.line) for p in known.born}
+            if not any((file, n) in places for n in _span(history, file, line)):
+                continue
+            seen: list[FindingPlace | None] = []
+            for other in sorted(given - held):
+                seen = seen or read_after(
+                    history, other, steps[0].moment, note("not-moved"), value=True
+                )
+            return [
+                finding(
+                    KIND,
+                    "warning",
+                    "hidden",
+                    {"name": name},
+                    cause=[history.line_place("cause", file, line, note("plain-list"))],
+                    witness=[history.place("witness", steps[0].site, steps[0].moment)],
+                    surfaced=[
+                        *seen,
+                        history.place("surfaced", steps[-1].site, steps[-1].moment),
+                    ],
+                    fixes=[fix("module-list", {"line": line}, _listed(history, file, line))],
+                )
+            ]
+    return []
+
+
+def _span(history: History, file: str, line: int) -> range:
+    node = source.statement(history.text(file), line)
+    return range(line, (node.end_lineno or line) + 1) if node is not None else range(line, line + 1)
 
 
 def _wrapped(history: History, place: FindingPlace) -> Edit | None:

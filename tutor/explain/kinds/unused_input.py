@@ -6,10 +6,9 @@ from tutor.explain import edits
 from tutor.explain.build import finding, fix, note, surfaced
 from tutor.explain.carried import border
 from tutor.explain.finding import Fact, Finding, FindingPlace
-from tutor.explain.flow import behind
+from tutor.explain.flow import cut_between
 from tutor.explain.history import Failure, History, bare
 from tutor.trace import NONE
-from tutor.trace.state import OpState
 
 KIND = "unused-input"
 
@@ -45,9 +44,10 @@ def _explain(
         return None  # torch says so before it looks for use: no-grad-fn explains it
     causes: list[FindingPlace | None] = []
     variant = "unused"
-    cut = _cut(history, uid, run.moment)
+    found = [cut_between(history, uid, root, run.moment) for root, _ in run.event.roots]
+    cut = next((one for one in found if one is not None), None)
     if cut is not None:
-        variant, facts["func"] = "cut", bare(cut.func)
+        variant, facts["func"] = "cut", bare(cut.op.func)
         causes.append(history.place("cause", cut.site, cut.moment, note("cuts")))
     elif known is not None and known.born:
         words = note("not-in-graph", tensor=name)
@@ -67,22 +67,3 @@ def _explain(
         surfaced=[surfaced(history, note("asks-for", tensor=name))],
         fixes=[fix("allow-unused", {"line": here.line}, edit)],
     )
-
-
-def _cut(history: History, uid: int, moment: int) -> OpState | None:
-    """The first call that took the tensor, or what came of it, and gave a result without grad."""
-    pending, seen = [uid], {uid}
-    while pending and len(seen) < 2000:
-        current = pending.pop(0)
-        for op in history.users.get(current, ()):
-            if op.moment > moment or not op.event.outs:
-                continue
-            for out in op.event.outs:
-                if out in seen:
-                    continue
-                seen.add(out)
-                if history.requires_grad(out, moment):
-                    pending.append(out)
-                elif behind(history, out, moment).cuts:
-                    return op
-    return None
