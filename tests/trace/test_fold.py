@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.trace.streams import SOURCE, any_event, any_events, founding_run, save, tensor
 from tutor.trace import events as ev
-from tutor.trace import fold, trace
+from tutor.trace import fold, trace, writes
 from tutor.trace.fold import Folder
 from tutor.trace.keep import Prefix, Queue
 from tutor.trace.state import State
@@ -47,8 +47,8 @@ def test_the_state_at_each_moment_is_that_of_a_fresh_fold(
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trace, "KEYFRAME", 7)  # many keyframes, so that most moments resume one
-        patch.setattr(fold, "KEPT_WRITES", 2)
-        patch.setattr(fold, "KEPT_SAVED", 2)
+        patch.setattr(writes, "KEPT_WRITES", 2)
+        patch.setattr(writes, "KEPT_SAVED", 2)
         patch.setattr(fold, "KEPT_DEAD", 3)
         patch.setattr(fold, "KEPT_ENDED", 3)
         streamed = Trace()
@@ -76,13 +76,13 @@ def test_the_founding_run_tells_its_story() -> None:
     recorded = Trace()
     recorded.extend(founding_run())
     state = recorded.last
-    writes = state.counters[2].writes
-    assert [(w.before, w.after) for w in writes] == [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]
+    moved = state.counters[2].writes
+    assert [(w.before, w.after) for w in moved] == [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]
     # Each write happened in the function's line 3, called from line 6, in iterations 1 to 5.
-    assert [[(p.line, p.function) for p in w.site] for w in writes] == [
+    assert [[(p.line, p.function) for p in w.site] for w in moved] == [
         [(6, "<module>"), (3, "fn")]
     ] * 5
-    assert [w.site[-1].iteration for w in writes] == [(1,), (2,), (3,), (4,), (5,)]
+    assert [w.site[-1].iteration for w in moved] == [(1,), (2,), (3,), (4,), (5,)]
     states = [state.save_state(n, n.saves[0]) for n in state.walk(16) if n.saves]
     assert states == ["stale"] * 5 + ["live"]
     assert state.roots() == (16,)
@@ -205,8 +205,8 @@ def test_writes_to_one_counter_are_bounded_and_those_after_living_saves_are_kept
     assert counter.version == 2000
     assert kept[0] == 10  # still saved by node 10, while 20 died and its write went with it
     assert 20 not in kept
-    assert kept[-fold.KEPT_WRITES :] == list(range(2000 - fold.KEPT_WRITES, 2000))
-    assert len(kept) <= fold.KEPT_SAVED + 2 * fold.KEPT_WRITES
+    assert kept[-writes.KEPT_WRITES :] == list(range(2000 - writes.KEPT_WRITES, 2000))
+    assert len(kept) <= writes.KEPT_SAVED + 2 * writes.KEPT_WRITES
     assert counter.missed == 2000 - len(kept)
 
 

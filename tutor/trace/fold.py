@@ -8,7 +8,6 @@ One handler an event type; an event of an unknown or foreign shape never reaches
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -34,12 +33,7 @@ from tutor.trace.state import (
     WriteState,
     closed,
 )
-
-KEPT_WRITES = 64
-"""Writes kept for one counter: the latest ones."""
-
-KEPT_SAVED = 256
-"""Older writes kept for one counter: each the first one after a living save."""
+from tutor.trace.writes import Savers, thinned, too_many
 
 KEPT_DEAD = 4096
 """Nodes kept after their death, so that the graph of a finished line can still be shown."""
@@ -89,7 +83,7 @@ class Folder:
         self._site: Site | None = None
         self._dead = Queue(KEPT_DEAD, base.dead)
         self._ended = Queue(KEPT_ENDED, base.ended)
-        self._saving: dict[int, list[int]] | None = None
+        self._savers = Savers()
 
     # -- reading ---------------------------------------------------------------------
 
@@ -298,7 +292,7 @@ class Folder:
 
     def _node(self, event: ev.Node) -> None:
         self._nodes[event.node] = NodeState(event, self.site, self.moment)
-        self._index(event)
+        self._savers.add(event)
 
     def _write(self, event: ev.Write) -> None:
         counter = self._counters.get(event.counter)
@@ -314,8 +308,9 @@ class Folder:
         )
         writes = (*(counter.writes if counter else ()), write)
         missed = counter.missed if counter else 0
-        if len(writes) > KEPT_SAVED + 2 * KEPT_WRITES:
-            writes, dropped = self._thin(event.counter, writes)
+        if too_many(writes):
+            nodes = self._living()
+            writes, dropped = thinned(writes, self._savers.versions(event.counter, nodes))
             missed += dropped
         self._counters[event.counter] = CounterState(event.counter, event.after, writes, missed)
         known = self._tensors.get(event.uid)
@@ -324,43 +319,11 @@ class Folder:
             meta = _with_version(known.meta, event.after)
             self._tensors[event.uid] = replace(known, meta=meta, value=None)
 
-    def _thin(
-        self, counter: int, writes: tuple[WriteState, ...]
-    ) -> tuple[tuple[WriteState, ...], int]:
-        """Keep the latest writes, and for each living save the first write after it."""
-        versions = sorted(
-            {
-                save.version
-                for node in self._savers(counter)
-                for save in node.saves
-                if save.counter == counter
-            }
-        )
-        old, recent = writes[:-KEPT_WRITES], writes[-KEPT_WRITES:]
-        kept = tuple(w for w in old if _between(versions, w.before, w.after))[-KEPT_SAVED:]
-        return (*kept, *recent), len(old) - len(kept)
-
-    def _savers(self, counter: int) -> list[NodeState]:
-        """The living nodes that hold a save of this counter."""
-        if self._saving is None:
-            # Most runs never ask, so the index begins with the first question.
-            self._saving = {}
-            frozen = self._nodes.finish()
-            self._nodes = frozen.mutate()
-            for node in frozen.values():
-                self._index(node.event)
-        living = [
-            node
-            for node in map(self._nodes.get, self._saving.get(counter, ()))
-            if node is not None and not node.dead and node.freed == NONE
-        ]
-        self._saving[counter] = [node.event.node for node in living]
-        return living
-
-    def _index(self, node: ev.Node) -> None:
-        if self._saving is not None:
-            for counter in {save.counter for save in node.saves}:
-                self._saving.setdefault(counter, []).append(node.node)
+    def _living(self) -> Map[int, NodeState]:
+        """The nodes as they are now, to look things up in."""
+        frozen = self._nodes.finish()
+        self._nodes = frozen.mutate()
+        return frozen
 
     def _dead_event(self, event: ev.Dead) -> None:
         for node in event.nodes:
@@ -471,12 +434,6 @@ def _with_version(meta: ev.Tensor, version: int) -> ev.Tensor:
         meta.kind,
         meta.label,
     )
-
-
-def _between(versions: list[int], before: int, after: int) -> bool:
-    """Whether one of these sorted versions is at least `before` and below `after`."""
-    index = bisect_left(versions, before)
-    return index < len(versions) and versions[index] < after
 
 
 _HANDLERS: dict[type, Callable[[Folder, Any], None]] = {
