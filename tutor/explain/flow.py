@@ -13,12 +13,15 @@ from tutor.trace import NONE, Place, Site
 from tutor.trace import events as ev
 from tutor.trace.state import OpState, PassState
 
-Reason = Literal["off", "detach", "data", "integer", "values", "other"]
+Reason = Literal["off", "detach", "data", "sample", "integer", "values", "other"]
 
 SINKS = frozenset(
     ["item", "tolist", "numpy", "__array__", "__float__", "__int__", "__index__", "__bool__"]
 )
 """Calls through which values leave torch."""
+
+_DRAWS = frozenset(["multinomial", "bernoulli", "poisson", "normal", "binomial"])
+"""Calls that draw a sample: a choice, which has no derivative."""
 
 _REACH = 20_000
 """Tensors looked at in one search."""
@@ -119,6 +122,10 @@ def _cut(history: History, op: OpState, lost: int, depth: int) -> Cut:
         reason: Reason = "detach"
     elif name == "data" or op.func.startswith("Tensor.data"):
         reason = "data"
+    elif name in _DRAWS or any(
+        "distributions/" in file and way.endswith(".sample") for file, way in history.via(op)
+    ):
+        reason = "sample"
     elif not op.grad_mode or op.inference:
         return Cut("off", op, lost, depth, op.site, op.moment, turned_off(history, op))
     elif name in SINKS or name in ("tensor", "as_tensor"):

@@ -31,7 +31,7 @@ def render(diagnosis: Diagnosed, color: bool = False, width: int = 80) -> str:
     found = list(diagnosis.findings)
     blocks = [_finding(diagnosis.trace, one, file, style, cells) for one in found]
     blocks.append(_end(diagnosis, style, cells))
-    if not any(one.severity == "error" for one in found):
+    if all(one.severity == "note" for one in found):
         kept = _kept(diagnosis.trace, style)
         if kept:
             blocks.insert(len(blocks) - 1, kept)

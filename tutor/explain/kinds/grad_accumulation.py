@@ -152,7 +152,7 @@ def _cleared_early(history: History, story: Story) -> Finding | None:
         "cleared-early",
         {"leaf": leaf, "step_line": step.site[-1].line},
         cause=[history.place("cause", cleared, clear.moment, note("clears"))],
-        witness=[history.place("witness", entry.site, entry.moment, note("added", leaf=leaf))],
+        witness=[history.place("witness", entry.site, entry.moment, note("fills", leaf=leaf))],
         surfaced=[
             *read_after(history, story.uid, step.moment, value=True),
             history.place("surfaced", step.site, step.moment, note("steps-nothing")),
