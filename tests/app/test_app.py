@@ -580,3 +580,42 @@ async def test_search_goes_from_row_to_row(make):
         assert "leaf" in graph.rows[graph.cursor].text
         await press(pilot, "escape")
         assert app.focused is graph
+
+
+# -- mouse and letters ---------------------------------------------------------------------
+
+
+async def test_tabs_slider_rows_and_keys_can_be_clicked(make, services):
+    app = make()
+    async with app.run_test(size=MEDIUM) as pilot:
+        await settle(pilot)
+        await pilot.click("#keys", offset=(2, 0))
+        await settle(pilot)
+        assert services.tried, "the first key of the line runs the code"
+        await pilot.click("#views", offset=(12, 0))
+        await settle(pilot)
+        assert app.screen.view == "tensors"
+        await pilot.click("#time", offset=(1, 0))
+        await settle(pilot)
+        assert app.screen.shown.moment == app.screen.shown.line.stops[0].moment
+        view = app.screen.query_one("#explanation", RowsView)
+        row = next(i for i, row in enumerate(view.rows) if row.target and row.target.line == 1)
+        await pilot.click("#explanation", offset=(8, row + 1))
+        await settle(pilot)
+        assert app.screen.editor.here == 1
+
+
+async def test_wide_and_cyrillic_letters_keep_every_line_as_wide_as_the_screen(make, services):
+    from rich.cells import cell_len
+
+    services.progress.edited(
+        "try.every-kind",
+        "repair",
+        "y = x.exp()  # 模型模型 градиент\ny.add_(1)\ny.sum().backward()",
+    )
+    app = make()
+    async with app.run_test(size=MEDIUM) as pilot:
+        await settle(pilot)
+        await press(pilot, "r")
+        for strip in app.screen._compositor.render_strips():
+            assert sum(cell_len(segment.text) for segment in strip) == MEDIUM[0]

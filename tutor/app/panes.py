@@ -78,7 +78,8 @@ def here(view: Shown) -> int:
 def time_view(view: Shown, before: str, *, running: bool, ready: bool) -> TimeView:
     """The time slider, or where there is none yet, what to do."""
     if running:
-        return TimeView(words="Running…" if ready else "Loading torch; the first run waits for it…")
+        waits = not ready and not view.live
+        return TimeView(words="Loading torch; the run waits for it…" if waits else "Running…")
     if view.trace is None or view.live:
         return TimeView(words=before)
     from tutor.app.views import run_time

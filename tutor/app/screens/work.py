@@ -11,7 +11,7 @@ from textual.widgets import TextArea
 from tutor.app.model.fixes import all_fixes
 from tutor.app.model.glyphs import Glyphs
 from tutor.app.model.rows import Row, Target
-from tutor.app.model.shown import Shown, cause, cause_moment, growing
+from tutor.app.model.shown import MAIN, Shown, cause, cause_moment, growing
 from tutor.app.model.times import Kind
 from tutor.app.panes import LIMIT, VIEWS
 from tutor.app.screens.panes import PanesScreen
@@ -39,6 +39,11 @@ class WorkScreen(PanesScreen):
         self._live_timer: Timer | None = None
         self._repaint: Timer | None = None
         self._searched: RowsView | CodeEditor | None = None
+
+    @property
+    def main(self) -> str:
+        """The name of the learner's code in a run."""
+        return MAIN
 
     # -- what subclasses say ---------------------------------------------------------
 
@@ -112,7 +117,7 @@ class WorkScreen(PanesScreen):
     def _look(self, trace: Trace) -> None:
         self._repaint = None
         if self.running:
-            self.shown = growing(trace, self.editor.text, self.shown.main)
+            self.shown = growing(trace, self.editor.text, self.main)
 
     def _stop_repaint(self) -> None:
         if self._repaint is not None:
