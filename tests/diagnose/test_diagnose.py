@@ -87,7 +87,7 @@ def test_a_healthy_program_is_healthy(runner: Runner) -> None:
     ("line", "repeated"),
     [
         ("x = 1", True),
-        ("open('/tmp/scratch-of-a-test.txt', 'w').write('x')", True),
+        ("import tempfile; open(tempfile.mkstemp()[1], 'w').write('x')", True),
         ("open('left-behind.txt', 'w').write('x')", False),
         ("torch.save(a, 'left-behind.pt')", False),
         ("import subprocess; subprocess.run(['true'])", False),
@@ -95,9 +95,16 @@ def test_a_healthy_program_is_healthy(runner: Runner) -> None:
     ],
 )
 def test_a_script_is_repeated_only_if_it_left_nothing(
-    runner: Runner, line: str, repeated: bool, request: pytest.FixtureRequest
+    runner: Runner,
+    line: str,
+    repeated: bool,
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # Not in the temporary folder: what is written there does not count.
+    # What is written to the temporary folder does not count. The script lies outside of it,
+    # even where the checkout is in the system's own.
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     folder = Path(request.config.cache.mkdir("scripts"))  # type: ignore[union-attr]
     text = OVERWRITTEN.replace("b = a ** 2", f"b = a ** 2; {line}")
     found = diagnose(script(text, folder), runner, verify=None, lessons=[])
