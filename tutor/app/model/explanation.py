@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tutor.app.model.fixes import WordsOf, usable_fixes
 from tutor.app.model.glyphs import UNICODE, Glyphs
+from tutor.app.model.mark import SEVERITIES
 from tutor.app.model.names import file_words
 from tutor.app.model.prose import inline, prose_rows
 from tutor.app.model.rows import BLANK, Role, Row, Span, Spans, Target, cut, wrap
@@ -115,7 +116,7 @@ def _finding(
     code: str,
     number: int,
 ) -> Iterator[Row]:
-    role: Role = {"error": "bad", "warning": "warn"}.get(finding.severity, "dim")  # type: ignore[assignment]
+    role = SEVERITIES[finding.severity]
     sign = glyphs.note if finding.severity == "note" else glyphs.bad
     said = words(finding)
     title = (

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from tutor.app.model.glyphs import UNICODE, Glyphs
 from tutor.app.model.prose import prose_rows
-from tutor.app.model.rows import BLANK, Row, Span, wrap
+from tutor.app.model.rows import BLANK, Role, Row, Span, wrap
 
 
 class KeyLike(Protocol):
@@ -95,7 +95,7 @@ def help_rows(
 
 
 def _signs(width: int, glyphs: Glyphs) -> Iterable[Row]:
-    table = (
+    table: tuple[tuple[str, Role, str], ...] = (
         (glyphs.ok, "good", "the line ran; a saved tensor still holds"),
         (glyphs.bad, "bad", "here it came out; a saved tensor was changed since"),
         (glyphs.mark, "warn", "a line that caused it, or made it matter"),
@@ -107,6 +107,5 @@ def _signs(width: int, glyphs: Glyphs) -> Iterable[Row]:
     )
     for sign, role, words in table:
         yield from (
-            Row(line)
-            for line in wrap((Span(f"  {sign}  ", role), Span(words)), width, "     ")  # type: ignore[arg-type]
+            Row(line) for line in wrap((Span(f"  {sign}  ", role), Span(words)), width, "     ")
         )

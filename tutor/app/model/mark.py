@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tutor.app.model.rows import Role
+
+SEVERITIES: Mapping[str, Role] = {"error": "bad", "warning": "warn", "note": "dim"}
+"""How each severity of a finding looks."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from tutor.app.model.glyphs import UNICODE, Glyphs
-from tutor.app.model.mark import Mark
+from tutor.app.model.mark import SEVERITIES, Mark
 from tutor.app.model.names import save_words, tensor_name
 from tutor.app.model.rows import Role
 from tutor.app.model.times import Timeline
@@ -57,7 +57,7 @@ def line_marks(
 
 
 def _sign(surfaced: bool, severity: str, glyphs: Glyphs) -> tuple[str, Role, str]:
-    role: Role = {"error": "bad", "warning": "warn"}.get(severity, "dim")  # type: ignore[assignment]
+    role = SEVERITIES[severity]
     if surfaced:
         return glyphs.bad, role, "surfaced"
     return glyphs.mark, role, "cause"

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from rich.cells import cell_len, set_cell_size
 
 Role = Literal[
-    "", "dim", "strong", "good", "bad", "warn", "code", "name", "op", "link", "new", "add", "cut"
-]
-ROLES: tuple[Role, ...] = (
+    "",
     "dim",
     "strong",
     "good",
@@ -28,7 +26,14 @@ ROLES: tuple[Role, ...] = (
     "new",
     "add",
     "cut",
-)
+    "key",
+    "rail",
+    "active",
+]
+"""What a text is: "link" can be followed, "new" just changed, "key" is a key to press, "rail" and
+"active" are the slider's way and the chosen tab."""
+
+ROLES: tuple[Role, ...] = tuple(role for role in get_args(Role) if role)
 
 
 class Span(NamedTuple):

@@ -35,11 +35,11 @@ def tries_rows(tries: Sequence[Tried], now: str, width: int, glyphs: Glyphs = UN
         if rows:
             rows.append(BLANK)
         done = tried.status in ("passed", "ran")
-        sign, role = (glyphs.ok, "good") if done else (glyphs.bad, "warn")
+        sign = Span(f"{glyphs.ok} ", "good") if done else Span(f"{glyphs.bad} ", "warn")
         when = time.strftime("%d %b %H:%M", time.localtime(tried.at))
         action = f"restore {number}"
         head = (
-            Span(f"{sign} ", role),  # type: ignore[arg-type]
+            sign,
             Span(when, "strong"),
             Span(f"  {tried.status}", "dim"),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on
 from textual.app import ComposeResult
@@ -21,6 +21,7 @@ from tutor.app.widgets.rows import Content, RowsView
 from tutor.app.widgets.styles import Palette
 
 if TYPE_CHECKING:
+    from tutor.app.app import TutorApp
     from tutor.lesson import Pack
 
 
@@ -68,6 +69,10 @@ class CourseScreen(Screen[None]):
         self.show_lessons()
 
     @property
+    def tutor(self) -> TutorApp:
+        return cast("TutorApp", self.app)
+
+    @property
     def pack(self) -> Pack:
         return self.services.pack()
 
@@ -96,7 +101,7 @@ class CourseScreen(Screen[None]):
     def _picked(self, message: RowsView.Picked) -> None:
         verb, _, rest = message.row.action.partition(" ")
         if verb == "lesson":
-            self.app.open_lesson(rest)  # type: ignore[attr-defined]
+            self.tutor.open_lesson(rest)
 
     def action_pick(self) -> None:
         """Open the lesson under the cursor."""
@@ -127,7 +132,7 @@ class CourseScreen(Screen[None]):
         self.action_into_list()
 
     def action_free(self) -> None:
-        self.app.open_playground("")  # type: ignore[attr-defined]
+        self.tutor.open_playground("")
 
     def action_help(self) -> None:
         from tutor.app.screens.help import HelpScreen

@@ -38,7 +38,7 @@ class LessonScreen(StepScreen):
         if following is None:
             self.notify("That was the last lesson. b shows them all.")
         else:
-            self.app.open_lesson(following.id)  # type: ignore[attr-defined]
+            self.tutor.open_lesson(following.id)
 
     def action_previous(self) -> None:
         """The step before."""
@@ -117,14 +117,14 @@ class LessonScreen(StepScreen):
         """This code in the playground."""
         code = self.editor.text
         setup = self.lesson.setup
-        self.app.open_playground(f"{setup.rstrip()}\n\n{code}" if setup else code)  # type: ignore[attr-defined]
+        self.tutor.open_playground(f"{setup.rstrip()}\n\n{code}" if setup else code)
 
     def action_course(self) -> None:
         """All lessons."""
-        self.app.open_course()  # type: ignore[attr-defined]
+        self.tutor.open_course()
 
     def open_lesson(self, lesson_id: str) -> None:
-        self.app.open_lesson(lesson_id)  # type: ignore[attr-defined]
+        self.tutor.open_lesson(lesson_id)
 
     def keys_now(self) -> Keys:
         if self.index < 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING, cast
 
 from textual import on
 from textual.app import ComposeResult
@@ -32,6 +33,9 @@ from tutor.app.widgets.editor import CodeEditor
 from tutor.app.widgets.prose import ProsePane
 from tutor.app.widgets.rows import Content, RowsView
 from tutor.app.widgets.styles import Palette
+
+if TYPE_CHECKING:
+    from tutor.app.app import TutorApp
 
 PANES = ("lesson", "code", *VIEWS, "explanation")
 
@@ -102,6 +106,10 @@ class PanesScreen(Screen[None]):
         yield from ()
 
     @property
+    def tutor(self) -> TutorApp:
+        return cast("TutorApp", self.app)
+
+    @property
     def editor(self) -> CodeEditor:
         return self.query_one("#code", CodeEditor)
 
@@ -132,7 +140,7 @@ class PanesScreen(Screen[None]):
     def on_mount(self) -> None:
         self.composed = True
         self.set_class(self._ascii, "-ascii")
-        self.live = self.app.settings.live  # type: ignore[attr-defined]
+        self.live = self.tutor.settings.live
         self._show_view()
         self.paint()
         self.paint_tabs()

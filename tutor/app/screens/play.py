@@ -146,10 +146,10 @@ class PlayScreen(WorkScreen):
         self.editor.replace_all(self._saved if self.file else self._start)
 
     def action_course(self) -> None:
-        self.app.open_course()  # type: ignore[attr-defined]
+        self.tutor.open_course()
 
     def open_lesson(self, lesson_id: str) -> None:
-        self.app.open_lesson(lesson_id)  # type: ignore[attr-defined]
+        self.tutor.open_lesson(lesson_id)
 
     def keys_now(self) -> Keys:
         if self.typing:

@@ -147,7 +147,7 @@ class WorkScreen(PanesScreen):
     def action_live(self) -> None:
         """Run by itself when typing pauses, or no longer."""
         self.live = not self.live
-        self.app.keep_live(self.live)  # type: ignore[attr-defined]
+        self.tutor.keep_live(self.live)
         self.notify("Live: the code runs when you pause." if self.live else "Live is off.")
 
     def on_unmount(self) -> None:

@@ -107,7 +107,7 @@ class TabStrip(Bar):
             active = tab.id == self.active
             pad = " " if roomy else ""
             text = f"{pad}{tab.label}{pad}"
-            spans.append(Span(text, "active" if active else "dim"))  # type: ignore[arg-type]
+            spans.append(Span(text, "active" if active else "dim"))
             spans.append(Span(tab.dot or " ", tab.role))
         return cut(tuple(spans), width)
 
@@ -168,8 +168,8 @@ class TimeBar(Bar):
         return cut(
             (
                 Span(" "),
-                Span("".join(rail[:knob]), "rail"),  # type: ignore[arg-type]
-                Span(glyphs.knob, "key"),  # type: ignore[arg-type]
+                Span("".join(rail[:knob]), "rail"),
+                Span(glyphs.knob, "key"),
                 Span("".join(rail[knob + 1 :]), "dim"),
                 Span(words, "" if view.fraction >= 1 else "new"),
                 Span(keys, "dim"),
@@ -238,7 +238,7 @@ class KeyLine(Bar):
     def spans(self, width: int) -> Spans:
         spans: list[Span] = [Span(" "), *self.view.lead]
         for key, _ in self._shown(width):
-            spans.append(Span(key.label, "key"))  # type: ignore[arg-type]
+            spans.append(Span(key.label, "key"))
             spans.append(Span(f" {key.words}  "))
         return tuple(spans)
 

@@ -14,16 +14,15 @@ from textual.widget import Widget
 from tutor.app.model.highlight import KINDS
 from tutor.app.model.rows import ROLES
 
-BAR_ROLES = ("key", "rail", "active", "cursor", "here", "blank")
-"""Roles of single widgets: a key's name, the slider's rail, the active tab, the cursor's row,
-the line that time stands at, a blank."""
+LINES = ("cursor", "here", "blank")
+"""Roles of whole lines: the cursor's row, the line that time stands at, a blank."""
 
 
 class Palette(Widget):
     """Holds the styles of all roles; never seen."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        *(f"role--{role}" for role in (*ROLES, *BAR_ROLES)),
+        *(f"role--{role}" for role in (*ROLES, *LINES)),
         *(f"code--{kind}" for kind in KINDS),
     }
     DEFAULT_CSS = """
