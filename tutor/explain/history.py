@@ -226,7 +226,8 @@ class History:
             names = [n for n in known.names if n.since > moment][:1] or list(known.names[-1:])
         if names:
             best = min(names, key=lambda n: ("." in n.name or "[" in n.name, n.since))
-            return best.name
+            # A parameter's short name is often that of a loop over all of them: `for p in …`.
+            return best.name if not known.meta.label else known.meta.label
         if known.meta.label:
             return known.meta.label
         if known.meta.base != NONE and known.meta.base != uid:

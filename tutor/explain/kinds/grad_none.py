@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import ast
 import re
 
 from tutor.explain import edits, source
 from tutor.explain.build import finding, fix, note, surfaced
 from tutor.explain.finding import Fact, Finding, FindingPlace, Fix
-from tutor.explain.flow import Cut, behind, cut_between
+from tutor.explain.flow import Cut, cut_between
 from tutor.explain.history import Failure, History, bare, op_name
-from tutor.explain.reads import read_after, surfaced_at
+from tutor.explain.kinds.disconnected import disconnected
+from tutor.explain.reads import surfaced_at
+from tutor.explain.shown import shown_places
 from tutor.trace import NONE, Site
-from tutor.trace.state import PassState
 
 NONLEAF = "grad-none-nonleaf"
 DISCONNECTED = "grad-none-disconnected"
 
 _USES_NONE = re.compile(r"NoneType")
-_EXPLICIT = ("detach", "off", "data")
-"""Cuts that somebody wrote down as a cut: often meant."""
 
 
 def raised(history: History, failure: Failure) -> Finding | None:
@@ -47,7 +45,7 @@ def raised(history: History, failure: Failure) -> Finding | None:
     seen = [surfaced(history, note("is-none"))]
     cut = _cut_from(history, event.uid, moment)
     if cut is not None:
-        return _disconnected(history, event.uid, moment, cut, "error", seen)
+        return disconnected(history, event.uid, moment, cut, "error", seen)
     name = history.name(event.uid, moment)
     facts: dict[str, Fact] = {"leaf": name}
     if not meta.requires_grad:
@@ -105,6 +103,7 @@ def nonleaf_ran(history: History) -> list[Finding]:
         if not any(run.moment < moment and run.ok for run in history.passes):
             continue
         seen = surfaced_at(history, site, moment, note("is-none"))
+        seen[:0] = shown_places(history, [event.uid], moment - 1, note("is-none"), limit=1)
         return [_nonleaf(history, event.uid, moment, "warning", seen)]
     return []
 
@@ -118,7 +117,8 @@ def _nonleaf(
     causes: list[FindingPlace | None] = []
     fixes: list[Fix | None] = []
     if node is not None:
-        facts["func"] = op_name(node.name)
+        op = history.trace.op(node.event.op)
+        facts["func"] = bare(op.func) if op is not None and op.event.outs else op_name(node.name)
         causes.append(history.place("cause", node.site, node.moment, note("computed")))
         made = node.site[-1] if node.site else None
         name = facts["tensor"]
@@ -134,108 +134,6 @@ def _nonleaf(
         cause=causes,
         surfaced=seen,
         fixes=fixes,
-    )
-
-
-def disconnected_ran(history: History) -> list[Finding]:
-    """A backward from a cut-off value that was made a leaf; a leaf that a cut keeps from it."""
-    for run in history.passes:
-        found = _leaf_root(history, run)
-        if found is not None:
-            return [found]
-    given = {entry.uid for run in history.passes for entry in run.accumulated}
-    for event, moment, site in history.trace.grad_reads:
-        if event.grad != NONE or event.uid in given:
-            continue
-        if not history.is_grad_leaf(event.uid, moment):
-            continue
-        cut = _cut_from(history, event.uid, moment)
-        if cut is None:
-            continue
-        if cut.reason in _EXPLICIT and (_only_asks(history, site) or _left_out(history, event.uid)):
-            continue
-        seen = surfaced_at(history, site, moment, note("is-none"))
-        return [_disconnected(history, event.uid, moment, cut, "warning", seen)]
-    return []
-
-
-def _only_asks(history: History, site: Site) -> bool:
-    """Whether the reading line only asks if the gradient is None."""
-    place = site[-1]
-    node = source.statement(history.text(place.file), place.line)
-    return isinstance(node, ast.If)
-
-
-def _left_out(history: History, uid: int) -> bool:
-    """Whether optimizers stepped, and none of them holds this leaf: then the cut is meant."""
-    steps = [op for op in history.ops if op.func == "Optimizer.step" and op.event.args]
-    return bool(steps) and not any(uid in op.event.args for op in steps)
-
-
-def _leaf_root(history: History, run: PassState) -> Finding | None:
-    """`loss.requires_grad_()` on a cut-off loss: a backward that ends where it begins."""
-    for uid, node in run.event.roots:
-        if node != NONE or not run.ok or not history.is_grad_leaf(uid, run.moment):
-            continue
-        cuts = behind(history, uid, run.moment).cuts
-        if not cuts:
-            continue
-        cut = cuts[0]
-        leaves = history.leaves_behind(cut.lost, cut.moment)
-        seen: list[FindingPlace | None] = []
-        for leaf in leaves:
-            seen = seen or read_after(history, leaf, run.moment, note("is-none"))
-        for leaf in leaves:
-            seen = seen or read_after(history, leaf, run.moment, "", value=True)
-        flags = [
-            op for op in history.users.get(uid, ()) if bare(op.func).startswith("requires_grad")
-        ]
-        places = _cut_places(history, cuts)
-        places += [
-            history.place("cause", op.site, op.moment, note("new-leaf")) for op in flags[-1:]
-        ]
-        facts: dict[str, Fact] = {
-            "root": history.name(uid, run.moment),
-            "func": bare(cut.op.func),
-            "lost": history.name(cut.lost, cut.moment),
-        }
-        return finding(
-            DISCONNECTED,
-            "warning",
-            "leaf-root",
-            facts,
-            cause=places,
-            surfaced=[*seen, history.place("surfaced", run.site, run.moment)],
-        )
-    return None
-
-
-def _cut_places(history: History, cuts: tuple[Cut, ...]) -> list[FindingPlace | None]:
-    first = cuts[0]
-    places = [history.place("cause", first.site, first.moment, note("cuts"))]
-    if first.created is not None:
-        made = first.created
-        places.append(history.place("cause", made.site, made.moment, note("new-tensor")))
-    return places
-
-
-def _disconnected(
-    history: History,
-    uid: int,
-    moment: int,
-    cut: Cut,
-    severity: str,
-    seen: list[FindingPlace | None],
-) -> Finding:
-    facts: dict[str, Fact] = {"leaf": history.name(uid, moment), "func": bare(cut.op.func)}
-    variant = "wrapped" if cut.op.func == "nn.Parameter" else "cut"
-    return finding(
-        DISCONNECTED,
-        "error" if severity == "error" else "warning",
-        variant,
-        facts,
-        cause=_cut_places(history, (cut,)),
-        surfaced=seen,
     )
 
 

@@ -1,0 +1,296 @@
+"""A leaf that silently gets no gradient: a cut before it, a new leaf as root, or no backward."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from tutor.explain import source
+from tutor.explain.build import finding, note
+from tutor.explain.finding import Fact, Finding, FindingPlace
+from tutor.explain.flow import (
+    SINKS,
+    Cut,
+    behind,
+    cut_between,
+    grad_source,
+    turned_off,
+)
+from tutor.explain.history import History, bare
+from tutor.explain.optimizers import optimizers, written_by_hand
+from tutor.explain.reads import assigned, read_after, surfaced_at
+from tutor.explain.shown import shown_places
+from tutor.trace import NONE, Site
+from tutor.trace.state import OpState, PassState
+
+KIND = "grad-none-disconnected"
+
+_MEANT = ("detach", "off", "data")
+"""Cuts that somebody wrote down as a cut: often meant."""
+
+_ROOTS = 6
+"""Passes whose data flow is walked: the first ones of each line that starts one."""
+
+_LEAVES = 24
+
+
+@dataclass(frozen=True, slots=True)
+class _Lack:
+    """A leaf without a gradient, and why that matters.
+
+    `moment` and `site` are those of the line that read None (site is empty where none did);
+    `held` says that an optimizer stepped with the leaf in its care.
+    """
+
+    uid: int
+    moment: int
+    site: Site
+    held: bool
+
+
+def ran(history: History) -> list[Finding]:
+    """A backward that ends where it begins, none at all, or one that a cut keeps from a leaf."""
+    for run in history.passes:
+        found = _leaf_root(history, run)
+        if found is not None:
+            return [found]
+    return _no_backward(history) or _cut_off(history)
+
+
+# -- a cut between leaf and root ------------------------------------------------------------
+
+
+def _cut_off(history: History) -> list[Finding]:
+    roots = _some_roots(history)
+    for lack in _lacking(history)[:_LEAVES]:
+        cut = _cut_from(history, lack, roots)
+        if cut is None or (cut.reason in _MEANT and _may_be_meant(history, lack)):
+            continue
+        words = note("is-none")
+        seen = surfaced_at(history, lack.site, lack.moment, words) if lack.site else []
+        if not lack.site:
+            first = history.passes[0]
+            seen = shown_places(history, [lack.uid], first.moment, values=True)
+            step = next(op for op in history.ops if op.func == "Optimizer.step")
+            seen.append(history.place("surfaced", step.site, step.moment, note("finds-none")))
+        return [disconnected(history, lack.uid, lack.moment, cut, "warning", seen)]
+    return []
+
+
+def _lacking(history: History) -> list[_Lack]:
+    """Leaves that never got a gradient though it was read, or though an optimizer has them."""
+    given = {entry.uid for run in history.passes for entry in run.accumulated}
+    given |= {event.uid for _, event in history.grad_events if event.grad != NONE}
+    first = next((run.moment for run in history.passes if run.ok), None)
+    if first is None:
+        return []
+    held = {uid for one in optimizers(history) if one.last > first for uid in one.held}
+    found: dict[int, _Lack] = {}
+    for event, moment, site in history.trace.grad_reads:
+        if event.grad != NONE or event.uid in given or moment < first:
+            continue
+        if history.is_grad_leaf(event.uid, moment):
+            found.setdefault(event.uid, _Lack(event.uid, moment, site, event.uid in held))
+    end = len(history.trace)
+    for uid in sorted(held - given - set(found)):
+        if history.is_grad_leaf(uid, end) and not written_by_hand(history, uid, first):
+            found[uid] = _Lack(uid, end, (), True)
+    return list(found.values())
+
+
+def _some_roots(history: History) -> list[tuple[int, int]]:
+    """(root, moment) of a few passes, of each line that starts one the first and the last."""
+    by_line: dict[tuple[str, int], list[PassState]] = {}
+    for run in history.passes:
+        if run.ok and run.site:
+            by_line.setdefault((run.site[-1].file, run.site[-1].line), []).append(run)
+    chosen = [run for runs in by_line.values() for run in dict.fromkeys((runs[0], runs[-1]))]
+    return [(uid, run.moment) for run in chosen[:_ROOTS] for uid, _ in run.event.roots]
+
+
+def _cut_from(history: History, lack: _Lack, roots: list[tuple[int, int]]) -> Cut | None:
+    for root, moment in roots:
+        if moment <= lack.moment:
+            cut = cut_between(history, lack.uid, root, moment)
+            if cut is not None:
+                return cut
+    return _taken_out(history, lack, roots)
+
+
+def _taken_out(history: History, lack: _Lack, roots: list[tuple[int, int]]) -> Cut | None:
+    """A Python number taken from the leaf and computed with: no call shows where it went."""
+    last = max((moment for _, moment in roots), default=0)
+    for op in history.ops:
+        if op.moment > last or bare(op.func) not in SINKS or not op.site:
+            continue
+        if grad_source(history, op) != lack.uid:
+            continue
+        place = op.site[-1]
+        node = source.statement(history.text(place.file), place.line)
+        computes = isinstance(node, ast.Assign | ast.Return | ast.AugAssign)
+        if computes and _used_with_grad(history, op):
+            return Cut("values", op, lack.uid, 0, op.site, op.moment)
+    return None
+
+
+def _used_with_grad(history: History, op: OpState) -> bool:
+    """Whether the name that took the number is read by a line that makes part of a graph."""
+    place = op.site[-1]
+    text = history.text(place.file)
+    names = assigned(text, place.line)
+    for node in history.last.nodes.values():
+        if node.moment < op.moment or not node.site:
+            continue
+        for other in node.site:
+            if other.frame != place.frame:
+                continue
+            if other.line == place.line and node.moment - op.moment < 64:
+                return True
+            line = source.statement(text, other.line)
+            if line is not None and names & source.names_read(line):
+                return True
+    return False
+
+
+def _may_be_meant(history: History, lack: _Lack) -> bool:
+    """Whether a cut that is written down may be what the program wants for this leaf."""
+    if lack.held:
+        return False
+    if any(one.held for one in optimizers(history)):
+        return True  # they step without this leaf: a teacher, a frozen part, an input
+    node = source.statement(history.text(lack.site[-1].file), lack.site[-1].line)
+    return isinstance(node, ast.If | ast.Assert) or (
+        node is not None and any(_asks_for_none(child) for child in ast.walk(node))
+    )
+
+
+def _asks_for_none(node: ast.AST) -> bool:
+    """`….grad is None`: somebody reckons with it."""
+    return (
+        isinstance(node, ast.Compare)
+        and isinstance(node.left, ast.Attribute)
+        and node.left.attr == "grad"
+        and isinstance(node.comparators[0], ast.Constant)
+        and node.comparators[0].value is None
+    )
+
+
+def disconnected(
+    history: History,
+    uid: int,
+    moment: int,
+    cut: Cut,
+    severity: str,
+    seen: list[FindingPlace | None],
+) -> Finding:
+    """A finding about a leaf that a cut keeps from the backward."""
+    facts: dict[str, Fact] = {"leaf": history.name(uid, moment), "func": bare(cut.op.func)}
+    variant = "wrapped" if cut.op.func == "nn.Parameter" else "cut"
+    places = _cut_places(history, (cut,))
+    if cut.reason == "off":
+        variant = "off"
+        block = turned_off(history, cut.op)
+        if block is not None:
+            words = note("grad-off")
+            places.insert(0, history.line_place("cause", block.file, block.line, words))
+    return finding(
+        KIND,
+        "error" if severity == "error" else "warning",
+        variant,
+        facts,
+        cause=places,
+        surfaced=seen,
+    )
+
+
+def _cut_places(history: History, cuts: tuple[Cut, ...]) -> list[FindingPlace | None]:
+    first = cuts[0]
+    places = [history.place("cause", first.site, first.moment, note("cuts"))]
+    if first.created is not None:
+        made = first.created
+        places.append(history.place("cause", made.site, made.moment, note("new-tensor")))
+    return places
+
+
+# -- a root that is a leaf ------------------------------------------------------------------
+
+
+def _leaf_root(history: History, run: PassState) -> Finding | None:
+    """`loss.requires_grad_()` on a cut-off loss: a backward that ends where it begins."""
+    for uid, node in run.event.roots:
+        if node != NONE or not run.ok or not history.is_grad_leaf(uid, run.moment):
+            continue
+        cuts = behind(history, uid, run.moment).cuts
+        if not cuts:
+            continue
+        cut = cuts[0]
+        leaves = history.leaves_behind(cut.lost, cut.moment)
+        seen: list[FindingPlace | None] = []
+        for leaf in leaves:
+            seen = seen or read_after(history, leaf, run.moment, note("is-none"))
+        seen += shown_places(history, leaves, run.moment, values=True)
+        flags = [
+            op for op in history.users.get(uid, ()) if bare(op.func).startswith("requires_grad")
+        ]
+        places = _cut_places(history, cuts)
+        places += [
+            history.place("cause", op.site, op.moment, note("new-leaf")) for op in flags[-1:]
+        ]
+        facts: dict[str, Fact] = {
+            "root": history.name(uid, run.moment),
+            "func": bare(cut.op.func),
+            "lost": history.name(cut.lost, cut.moment),
+        }
+        return finding(
+            KIND,
+            "warning",
+            "leaf-root",
+            facts,
+            cause=places,
+            surfaced=[*seen[:2], history.place("surfaced", run.site, run.moment)],
+        )
+    return None
+
+
+# -- no backward at all ---------------------------------------------------------------------
+
+
+def _no_backward(history: History) -> list[Finding]:
+    """An optimizer that steps though nothing has started a backward, and a loss is there."""
+    if history.passes or any(event.grad != NONE for _, event in history.grad_events):
+        return []
+    for one in optimizers(history):
+        step = one.steps[0]
+        loss = _last_scalar(history, step.moment)
+        if loss is None or not any(history.is_grad_leaf(uid, step.moment) for uid in one.held):
+            continue
+        name = history.name(loss.event.outs[0], step.moment)
+        seen = shown_places(history, one.held, step.moment, values=True)
+        return [
+            finding(
+                KIND,
+                "warning",
+                "forgotten",
+                {"loss": name, "optimizer": one.name},
+                cause=[
+                    history.place("cause", step.site, step.moment, note("steps-nothing")),
+                    history.place("cause", loss.site, loss.moment, note("never-backward")),
+                ],
+                surfaced=[*seen, history.place("surfaced", step.site, step.moment)],
+            )
+        ]
+    return []
+
+
+def _last_scalar(history: History, moment: int) -> OpState | None:
+    """The last call before a moment whose result is one number with a graph, used no further."""
+    for op in reversed(history.ops):
+        if op.moment > moment or len(op.event.outs) != 1:
+            continue
+        meta = history.meta(op.event.outs[0], op.moment)
+        if meta is None or meta.node == NONE or meta.shape not in ((), (1,)):
+            continue
+        later = [u for u in history.users.get(op.event.outs[0], ()) if u.event.outs]
+        if not any(u.moment < moment and u.moment > op.moment for u in later):
+            return op
+    return None
