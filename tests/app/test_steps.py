@@ -248,3 +248,28 @@ def test_bad_settings_give_the_usual_and_a_notice(tmp_path, text, part):
 
 def test_no_settings_are_no_trouble(tmp_path):
     assert settings.load(tmp_path / "none.json")[1] == ""
+
+
+# -- drafts --------------------------------------------------------------------------------
+
+
+def test_a_draft_that_no_longer_fits_is_left_out(step):
+    from tutor.app.model.draft import draft_of, with_draft
+
+    guess, order = step("guess"), step("order")
+    kept = draft_of(Work(picked={"guess": ("right",)}))
+    assert with_draft(guess, Work(), kept).picked == {"guess": ("right",)}
+    other = draft_of(Work(picked={"guess": ("gone",)}))
+    assert with_draft(guess, Work(), other).picked == {"guess": ()}
+    assert with_draft(guess, Work(), "y = 1").picked == {}
+    now = Work(order=Arrangement((2, 1, 3, 4)))
+    longer = draft_of(Work(order=Arrangement((1, 2, 3), (4, 5))))
+    assert with_draft(order, now, longer).order == now.order
+
+
+def test_blanks_show_what_was_typed_and_a_rule_where_nothing_was(step):
+    from tutor.app.model.draft import filled
+
+    blank = step("blank")
+    assert filled(blank, {}).startswith("y = x.______()")
+    assert filled(blank, {"op": "exp"}).startswith("y = x.exp()")
