@@ -57,13 +57,15 @@ def shown_after(
     *,
     values: bool = False,
     gradients: bool = True,
+    wrong: Iterable[int] = (),
 ) -> list[Shown]:
     """The lines that print the gradients of these tensors, or what depends on them; best first.
 
     With `values` their values count as wrong from the beginning, too: not only once a step has
-    used a wrong gradient. With `gradients=False` only values do.
+    used a wrong gradient. With `gradients=False` only values do. `wrong` are tensors that hold
+    what is wrong, as the results of `autograd.grad` do.
     """
-    following = _Following(history, set(uids), values, gradients)
+    following = _Following(history, set(uids), values, gradients, frozenset(wrong))
     following.run(moment)
     best: dict[tuple[str, int], Shown] = {}
     for one in sorted(following.shown, key=lambda s: (s.rank, s.moment)):
@@ -79,25 +81,34 @@ def shown_places(
     *,
     values: bool = False,
     gradients: bool = True,
+    wrong: Iterable[int] = (),
     limit: int = 2,
 ) -> list[FindingPlace | None]:
     """The same as places of the role "surfaced"."""
-    found = shown_after(history, uids, moment, values=values, gradients=gradients)
+    found = shown_after(history, uids, moment, values=values, gradients=gradients, wrong=wrong)
     return [history.place("surfaced", one.site, one.moment, words) for one in found[:limit]]
 
 
 class _Following:
-    def __init__(self, history: History, uids: set[int], values: bool, gradients: bool) -> None:
+    def __init__(
+        self,
+        history: History,
+        uids: set[int],
+        values: bool,
+        gradients: bool,
+        wrong: frozenset[int],
+    ) -> None:
         self.history = history
         self.uids = uids
         self.gradients = gradients
         self.ranks: dict[int, int] = dict.fromkeys(uids, VALUE) if values else {}
+        self.ranks |= dict.fromkeys(wrong, GRADIENT)
         self.names: dict[str, int] = {}
         self.shown: list[Shown] = []
         self.stack: list[_Frame] = []
         self.known: dict[int, _Frame] = {}
         self.places: list[Place] = []
-        self._look_up_names(uids)
+        self._look_up_names(uids | wrong)
 
     def _look_up_names(self, uids: set[int]) -> None:
         """How the source calls these tensors: `w`, `net.weight`."""
