@@ -1,4 +1,4 @@
-"""A detach whose result is dropped, so that the gradient goes on."""
+"""A detach that is missing, or whose result is dropped: the gradient goes on, or cancels."""
 
 from __future__ import annotations
 
@@ -6,15 +6,46 @@ import ast
 
 from tutor.explain import edits, source
 from tutor.explain.build import finding, fix, note
+from tutor.explain.cancels import forms
 from tutor.explain.finding import Fact, Finding, FindingPlace
-from tutor.explain.history import History, bare
+from tutor.explain.history import History, bare, op_name
 from tutor.explain.reads import read_after
+from tutor.explain.shown import shown_places
 from tutor.trace import NONE
 
 KIND = "missing-detach"
 
 
 def ran(history: History) -> list[Finding]:
+    """A dropped detach; a known formula that needs one and has none."""
+    return _dropped(history) or _formula(history)
+
+
+def _formula(history: History) -> list[Finding]:
+    """A graph of a form in which a gradient flows, or cancels, that nobody wants."""
+    for form in forms(history):
+        run = form.run
+        facts: dict[str, Fact] = {"func": op_name(form.nodes[-1].name)}
+        leaves = [entry.uid for entry in run.accumulated]
+        seen = shown_places(history, leaves, run.moment)
+        return [
+            finding(
+                KIND,
+                "warning",
+                form.variant,
+                facts,
+                cause=[
+                    history.place("cause", node.site, node.moment, note(f"form-{form.variant}"))
+                    for node in form.nodes
+                ],
+                witness=[history.place("witness", run.site, run.moment, note("goes-through"))],
+                surfaced=[*seen, history.place("surfaced", run.site, run.moment)],
+            )
+        ]
+    return []
+
+
+def _dropped(history: History) -> list[Finding]:
     """`x.detach()` alone on a line, of a tensor whose graph a later backward goes through."""
     for op in history.ops:
         if bare(op.func) != "detach" or op.event.via != NONE or not op.site or not op.event.args:
@@ -41,6 +72,8 @@ def ran(history: History) -> list[Finding]:
         seen: list[FindingPlace | None] = []
         for entry in run.accumulated:
             seen = seen or read_after(history, entry.uid, run.moment)
+        leaves = [entry.uid for entry in run.accumulated]
+        seen = [*seen[:1], *shown_places(history, leaves, run.moment, limit=1)]
         facts: dict[str, Fact] = {"tensor": name}
         edit = edits.splice(text, place.file, node, f"{name} = {name}.detach()")
         return [
