@@ -15,6 +15,14 @@ from tutor.trace import NONE
 
 KIND = "missing-detach"
 
+_WORDS = {
+    "straight-through": "form-straight-through",
+    "by-itself": "form-by-itself",
+    "ratio": "form-ratio",
+    "bootstrap": "form-bootstrap",
+    "advantage": "form-advantage",
+}
+
 
 def ran(history: History) -> list[Finding]:
     """A dropped detach; a known formula that needs one and has none."""
@@ -35,7 +43,7 @@ def _formula(history: History) -> list[Finding]:
                 form.variant,
                 facts,
                 cause=[
-                    history.place("cause", node.site, node.moment, note(f"form-{form.variant}"))
+                    history.place("cause", node.site, node.moment, note(_WORDS[form.variant]))
                     for node in form.nodes
                 ],
                 witness=[history.place("witness", run.site, run.moment, note("goes-through"))],
