@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 
 from tutor.explain import source
 from tutor.explain.history import History, bare
 from tutor.explain.stale import OPTIMIZER_FILES
-from tutor.trace import Site
+from tutor.trace import NONE, Site
+from tutor.trace import events as ev
 from tutor.trace.state import OpState
 
 
@@ -79,5 +81,38 @@ def written_by_hand(history: History, uid: int, moment: int) -> bool:
             writes = (name.endswith("_") and not name.endswith("__")) or name == "__setitem__"
             flag = name.startswith("requires_grad")
             if (writes or op.func.endswith("=")) and not flag and not by_optimizer(history, op):
+                return True
+    return False
+
+
+def made_site(history: History, uid: int) -> Site:
+    """Where a tensor came to be: a copy that no call showed is first seen one line later."""
+    known = history.tensor(uid)
+    if known is None or not known.born:
+        return ()
+    maker = history.maker(uid)
+    if maker is not None and maker.site:
+        return maker.site
+    here = known.born[-1]
+    runs = history.line_runs.get((here.file, here.line), [])
+    index = bisect_right(runs, known.moment) - 1
+    if index < 0:
+        return known.born
+    between = history.trace.events[runs[index] + 1 : known.moment]
+    if any(type(event) in (ev.Op, ev.Enter, ev.Leave) for event in between):
+        return known.born
+    earlier = history.site_at(runs[index])
+    same = bool(earlier) and earlier[-1].frame == here.frame
+    return earlier if same and earlier[-1].line != here.line else known.born
+
+
+def computed_with(history: History, uid: int, since: int) -> bool:
+    """Whether a tensor took part in a graph after a moment."""
+    for op in history.users.get(uid, ()):
+        if op.moment < since:
+            continue
+        for out in op.event.outs:
+            meta = history.meta(out, op.moment + 1)
+            if meta is not None and meta.node != NONE and out != uid:
                 return True
     return False

@@ -8,41 +8,52 @@ from tutor.explain import edits, source
 from tutor.explain.build import finding, fix, note
 from tutor.explain.finding import Edit, Fact, Finding, FindingPlace
 from tutor.explain.history import History
-from tutor.explain.reads import read_after
-from tutor.trace import NONE
+from tutor.explain.optimizers import (
+    Optimizer,
+    built,
+    computed_with,
+    made_site,
+    optimizers,
+    written_by_hand,
+)
+from tutor.explain.shown import shown_places
+from tutor.trace import Site
 from tutor.trace.state import OpState
 
 KIND = "stale-optimizer"
 
+_CONSUMING = frozenset(["parameters", "named_parameters", "filter", "map", "chain", "buffers"])
+"""Calls that give an iterator, which can be gone through once."""
+
 
 def ran(history: History) -> list[Finding]:
     """A clipper that got nothing; an optimizer that steps on replaced parameters."""
-    return [*_nothing_to_clip(history), *_replaced(history)][:1]
+    return _nothing_to_clip(history) or _other_to_clip(history) or _outside(history)
+
+
+# -- clippers -------------------------------------------------------------------------------
 
 
 def _nothing_to_clip(history: History) -> list[Finding]:
+    """A clipper that was called with an iterator that was at its end."""
+    trained = [entry.uid for run in history.passes for entry in run.accumulated]
     for op in history.ops:
-        if op.func != "utils.clip_grad_norm_" or op.event.args or not op.site:
+        if not op.func.startswith("utils.clip_grad") or op.event.args or not op.site:
             continue
-        trained = [entry for run in history.passes for entry in run.accumulated]
-        if not trained:
+        if not any(run.moment < op.moment and run.accumulated for run in history.passes):
             continue
         here = op.site[-1]
-        text = history.text(here.file)
-        made = _exhausted(text, here.line)
-        facts: dict[str, Fact] = {"name": made[1] if made is not None else "the argument"}
+        made = _exhausted(history, op)
+        facts: dict[str, Fact] = {"name": made[2] if made is not None else "the argument"}
         causes: list[FindingPlace | None] = []
         edit: Edit | None = None
+        line = here.line
         if made is not None:
-            number, name, value = made
-            causes.append(history.line_place("cause", here.file, number, note("once")))
-            edit = edits.splice(text, here.file, value, f"list({edits.segment(text, value)})")
-            facts["name"] = name
+            file, line, _, value = made
+            causes.append(history.line_place("cause", file, line, note("once")))
+            text = history.text(file)
+            edit = edits.splice(text, file, value, f"list({edits.segment(text, value)})")
         causes.append(history.place("cause", op.site, op.moment, note("gets-nothing")))
-        seen: list[FindingPlace | None] = []
-        for entry in trained:
-            seen = seen or read_after(history, entry.uid, op.moment)
-        line = made[0] if made is not None else here.line
         return [
             finding(
                 KIND,
@@ -51,73 +62,197 @@ def _nothing_to_clip(history: History) -> list[Finding]:
                 facts,
                 cause=causes,
                 witness=[history.place("witness", op.site, op.moment)],
-                surfaced=[*seen, history.place("surfaced", op.site, op.moment)],
+                surfaced=[
+                    *shown_places(history, trained, op.moment),
+                    history.place("surfaced", op.site, op.moment),
+                ],
                 fixes=[fix("as-list", {"line": line}, edit)],
             )
         ]
     return []
 
 
-def _exhausted(text: str, line: int) -> tuple[int, str, ast.expr] | None:
-    """(line, name, value) of the assignment of the first argument of the call on this line."""
-    node = source.statement(text, line)
-    module = source.tree(text)
-    names = [
-        call.args[0].id
-        for call in (source.calls(node) if node is not None else ())
-        if source.called(call).startswith("clip_grad")
-        and call.args
-        and isinstance(call.args[0], ast.Name)
-    ]
-    for child in ast.walk(module) if module is not None and names else ():
-        if (
-            isinstance(child, ast.Assign)
-            and any(isinstance(t, ast.Name) and t.id == names[0] for t in child.targets)
-            and child.lineno < line
-        ):
-            return child.lineno, names[0], child.value
+def _exhausted(history: History, op: OpState) -> tuple[str, int, str, ast.expr] | None:
+    """(file, line, name, value) of the assignment of an iterator that a call was given."""
+    for place in reversed(op.site):
+        node = source.statement(history.text(place.file), place.line)
+        given = {
+            edits.segment(history.text(place.file), argument)
+            for call in (source.calls(node) if node is not None else ())
+            for argument in call.args
+            if isinstance(argument, ast.Name | ast.Attribute)
+        }
+        for name in sorted(given):
+            found = _assigned_iterator(history, name)
+            if found is not None:
+                return found
     return None
 
 
-def _replaced(history: History) -> list[Finding]:
-    """A parameter that is trained under a label that the optimizer knows for another one."""
-    steps = [op for op in history.ops if op.func == "Optimizer.step" and op.event.args]
-    held = {uid for op in steps for uid in op.event.args}
-    given = {entry.uid for run in history.passes for entry in run.accumulated}
-    if not steps:
-        return []
-    for uid in sorted(given - held):
-        known = history.tensor(uid)
-        if known is None or known.meta.kind != "Parameter" or not known.meta.label:
+def _assigned_iterator(history: History, name: str) -> tuple[str, int, str, ast.expr] | None:
+    for file, text in history.trace.texts.items():
+        module = source.tree(text)
+        for child in ast.walk(module) if module is not None else ():
+            if not isinstance(child, ast.Assign) or not _is_iterator(child.value):
+                continue
+            if any(edits.segment(text, target) == name for target in child.targets):
+                return file, child.lineno, name, child.value
+    return None
+
+
+def _is_iterator(value: ast.expr) -> bool:
+    if isinstance(value, ast.GeneratorExp):
+        return True
+    return isinstance(value, ast.Call) and source.called(value) in _CONSUMING
+
+
+def _other_to_clip(history: History) -> list[Finding]:
+    """A clipper whose tensors have no gradient, while the trained ones are others."""
+    for op in history.ops:
+        if not op.func.startswith("utils.clip_grad") or not op.event.args or not op.site:
             continue
-        label = known.meta.label
-        old = [
-            other
-            for other in held - given
-            if (t := history.tensor(other)) is not None and t.meta.label == label
+        given = {
+            entry.uid
+            for run in history.passes
+            if run.moment < op.moment
+            for entry in run.accumulated
+        }
+        asked = set(op.event.args)
+        later = {e.uid for run in history.passes for e in run.accumulated}
+        if not given or asked & later or _given_by_hand(history, op.event.args):
+            continue
+        if any(computed_with(history, uid, 0) for uid in op.event.args):
+            continue
+        return [
+            finding(
+                KIND,
+                "warning",
+                "clips-others",
+                {"count": len(op.event.args)},
+                cause=[history.place("cause", op.site, op.moment, note("other-tensors"))],
+                surfaced=[
+                    *shown_places(history, given, op.moment),
+                    history.place("surfaced", op.site, op.moment),
+                ],
+            )
         ]
-        if old and known.born:
-            return [_replaced_finding(history, uid, steps)]
     return []
 
 
-def _replaced_finding(history: History, uid: int, steps: list[OpState]) -> Finding:
-    known = history.tensor(uid)
-    assert known is not None
-    seen = read_after(history, uid, steps[0].moment, note("not-moved"), value=True)
-    site = known.born
-    built = [
-        op for op in history.ops if op.func == "Optimizer.__init__" and NONE not in op.event.args
+# -- optimizers -----------------------------------------------------------------------------
+
+
+def _outside(history: History) -> list[Finding]:
+    """Parameters that are trained after an optimizer was built, and that none holds."""
+    known = optimizers(history)
+    held = {uid for one in known for uid in one.held}
+    first: dict[int, int] = {}
+    given: dict[int, int] = {}
+    for run in history.passes:
+        for entry in run.accumulated:
+            first.setdefault(entry.uid, entry.moment)
+            given[entry.uid] = entry.moment
+    loose = [
+        uid for uid, since in first.items() if uid not in held and _trains(history, uid, since)
     ]
+    if not loose:
+        return []
+    for one in known:
+        if _given_by_hand(history, one.held):
+            continue
+        made = built(history, one)
+        since = made[0] if made is not None else 0
+        late = [uid for uid in loose if _born(history, uid) > since and given[uid] < one.last]
+        idle = [uid for uid in one.held if _idle(history, uid, late or loose, given)]
+        if late and idle:
+            return [_finding(history, "replaced", one, late, idle, made)]
+        if late and _same_model(history, one, late):
+            return [_finding(history, "early", one, late, [], made)]
+        if not late and len(idle) == len(one.held) and made is not None:
+            return [_finding(history, "others", one, loose, idle, made)]
+    return []
+
+
+def _trains(history: History, uid: int, since: int) -> bool:
+    """Whether a leaf is a parameter whose gradient the program leaves to an optimizer."""
+    known = history.tensor(uid)
+    if known is None or known.meta.kind != "Parameter" or not known.meta.requires_grad:
+        return False
+    return not written_by_hand(history, uid, since)
+
+
+def _born(history: History, uid: int) -> int:
+    known = history.tensor(uid)
+    return known.moment if known is not None else 0
+
+
+def _idle(history: History, uid: int, others: list[int], given: dict[int, int]) -> bool:
+    """Whether a parameter takes no part since these others are there."""
+    since = min(_born(history, other) for other in others)
+    known = history.tensor(uid)
+    if known is None or not known.meta.requires_grad or known.moment > since:
+        return False
+    if given.get(uid, -1) >= since:
+        return False
+    return not computed_with(history, uid, since)
+
+
+def _given_by_hand(history: History, uids: tuple[int, ...]) -> bool:
+    """Whether the program sets `.grad` of one of these itself."""
+    wanted = set(uids)
+    return any(e.uid in wanted and e.how == "set" for _, e in history.grad_events)
+
+
+def _same_model(history: History, one: Optimizer, late: list[int]) -> bool:
+    """Whether late parameters belong to the model whose others the optimizer holds."""
+
+    def roots(uids: tuple[int, ...] | list[int]) -> set[str]:
+        tensors = (history.tensor(uid) for uid in uids)
+        return {t.meta.label.split(".")[0] for t in tensors if t is not None and t.meta.label}
+
+    return bool(roots(one.held) & roots(late))
+
+
+def _finding(
+    history: History,
+    variant: str,
+    one: Optimizer,
+    loose: list[int],
+    idle: list[int],
+    made: tuple[int, Site] | None,
+) -> Finding:
+    first = one.steps[0]
+    uid = loose[0]
+    old = history.tensor(idle[0]) if idle else None
+    site = made_site(history, uid)
+    causes: list[FindingPlace | None] = []
+    if variant != "others":
+        parted = _where_they_part(site, old.born if old is not None else ())
+        words, moment = note("replaces"), _born(history, uid)
+        causes.append(history.place("cause", parted, moment, words))
+        if old is None or not old.born or not site or site[-1].line != old.born[-1].line:
+            causes.insert(0, history.place("cause", site, moment, words))
+    if made is not None:
+        causes.append(history.place("cause", made[1], made[0], note("builds")))
+    label = history.name(idle[0] if idle else uid, one.last)
     return finding(
         KIND,
         "warning",
-        "replaced",
-        {"parameter": known.meta.label, "optimizer": steps[0].event.detail.split(".")[0]},
-        cause=[
-            history.place("cause", site, known.moment, note("replaces")),
-            *[history.place("cause", op.site, op.moment) for op in built[:1]],
+        variant,
+        {"parameter": label, "optimizer": one.name, "count": len(loose)},
+        cause=causes,
+        witness=[history.place("witness", first.site, first.moment, note("steps-old"))],
+        surfaced=[
+            *shown_places(history, loose, first.moment, note("not-moved"), values=True),
+            history.place("surfaced", one.steps[-1].site, one.steps[-1].moment),
         ],
-        witness=[history.place("witness", steps[0].site, steps[0].moment, note("steps-old"))],
-        surfaced=[*seen, history.place("surfaced", steps[-1].site, steps[-1].moment)],
     )
+
+
+def _where_they_part(site: Site, other: Site) -> Site:
+    """The new one's site up to the line at which it is another than that of the old one."""
+    for index, place in enumerate(site):
+        before = other[index] if index < len(other) else None
+        if before is None or (before.file, before.line) != (place.file, place.line):
+            return site[: index + 1]
+    return site
