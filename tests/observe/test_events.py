@@ -295,3 +295,24 @@ def test_a_cause_at_the_end_of_a_long_run_is_still_there(run: Run) -> None:
     guilty = [w for w in trace.last.counters[kept.counter].writes if w.before == expected]
     assert [w.site[-1].line for w in guilty] == [13]
     assert trace.last.tensors[guilty[0].uid].meta.label == "net.weight"
+
+
+def test_ops_of_a_recomputation_are_seen(run: Run) -> None:
+    trace = run(
+        "import torch\n"
+        "from torch.utils.checkpoint import checkpoint\n"
+        "def inner(t):\n"
+        "    return t.sin().exp()\n"
+        "x = torch.ones(2, requires_grad=True)\n"
+        "y = checkpoint(inner, x, use_reentrant=False)\n"
+        "y.sum().backward()\n"
+        "print(x.grad)\n"
+    )
+    seen = [(op.func, op.event.nested) for op in trace.ops if op.site[-1].function == "inner"]
+    assert seen == [
+        ("Tensor.sin", False),
+        ("Tensor.exp", False),
+        ("Tensor.sin", True),
+        ("Tensor.exp", True),
+    ]
+    assert trace.passes[0].ok

@@ -90,6 +90,8 @@ class Graph:
         self.deaths: list[int] = []
         self.prints: dict[int, list[tuple[str, str | None, int]]] = {}
         """node -> (save, fingerprint, version) of saves whose memory is checked at backward."""
+        self.packed: set[int] = set()
+        """Nodes with a save behind a hook: user code runs when the engine unpacks it."""
         self.relied_on: set[int] = set()
         """Counters of tensors that some node has saved."""
         self.context = Context(NONE)
@@ -175,6 +177,7 @@ class Graph:
         if dead:
             for number in dead:
                 self.prints.pop(number, None)
+                self.packed.discard(number)
             self._log.add(ev.Dead(dead))
 
     # -- saves -----------------------------------------------------------------------
@@ -214,6 +217,7 @@ class Graph:
             if held is None:
                 continue
             if not isinstance(held, torch.Tensor) or holder.unpack_hook is not None:
+                self.packed.add(number)
                 saves.append(Save(name, NONE, NONE, NONE, NONE, (), "", "internal", True))
                 continue
             save = self._save(name, held)

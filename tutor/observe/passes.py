@@ -126,10 +126,9 @@ class Passes:
             if number in nodes:
                 continue
             nodes[number] = node
+            calls_user = isinstance(node, _PYTHON_NODE) or number in graph.packed
             current.handles.append(
-                node.register_prehook(
-                    partial(self._visit, current, number, isinstance(node, _PYTHON_NODE))
-                )
+                node.register_prehook(partial(self._visit, current, number, calls_user))
             )
             if node.name() == _ACCUMULATE:
                 variable = node.variable
