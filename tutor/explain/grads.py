@@ -8,15 +8,16 @@ from dataclasses import dataclass, field
 from tutor.explain import source
 from tutor.explain.history import History, bare
 from tutor.explain.stale import stepped_by
-from tutor.trace import Site, Value
+from tutor.trace import NONE, Site, Value
 from tutor.trace.state import AccumulateState, Named, OpState
 
 
 @dataclass(frozen=True, slots=True)
 class Clear:
-    """A moment at which `.grad` became None, zeros, or another tensor."""
+    """A moment at which `.grad` became None, zeros, or (`filled`) another tensor."""
 
     moment: int
+    filled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,9 @@ class Story:
             if isinstance(item, AccumulateState):
                 pending, cleared = item, None
             elif isinstance(item, Clear):
+                if item.filled:
+                    pending, cleared = None, None
+                    continue
                 cleared = cleared or (item if pending is not None else None)
             else:
                 if pending is not None and cleared is not None and item.optimizer:
@@ -105,11 +109,17 @@ def _tell(history: History) -> list[Story]:
 
 
 def _clears(history: History, found: dict[int, Story]) -> None:
+    own: dict[int, set[int]] = {uid: set() for uid in found}
+    for entry in history.accumulations.values():
+        if entry.uid in own:
+            own[entry.uid].add(entry.grad)
     for moment, event in history.grad_events:
         story = found.get(event.uid)
-        if story is None or (event.how == "write" and not is_zero(event.value)):
+        filled = event.grad != NONE and not is_zero(event.value)
+        # `w.grad *= mask` writes, and then sets what was there.
+        if story is None or (filled and (event.how == "write" or event.grad in own[event.uid])):
             continue
-        story.clears.append(Clear(moment))
+        story.clears.append(Clear(moment, filled))
 
 
 def _optimizer_steps(history: History, found: dict[int, Story]) -> None:

@@ -1,4 +1,4 @@
-"""Freezing that has no effect: a misspelt flag, a flag on a module, zeroed gradients."""
+"""Freezing that has no effect: a flag that is none, and parameters that are moved all the same."""
 
 from __future__ import annotations
 
@@ -8,57 +8,88 @@ import difflib
 from tutor.explain import edits, source
 from tutor.explain.build import finding, fix, note
 from tutor.explain.finding import Fact, Finding, FindingPlace
-from tutor.explain.grads import Story, stories
 from tutor.explain.history import History, bare
-from tutor.explain.reads import read_after
-from tutor.trace import NONE
+from tutor.explain.kinds import frozen_moves
+from tutor.explain.optimizers import optimizers
+from tutor.explain.shown import shown_places
 from tutor.trace.state import OpState
 
 KIND = "freeze-ignored"
 
 _FLAG = "requires_grad"
-_MOMENTUM = ("Adam", "AdamW", "NAdam", "RAdam", "Adamax", "RMSprop", "Adagrad", "Adadelta")
+
+_MEANS_FLAG = frozenset(
+    ["trainable", "requires_gradient", "requires_gradients", "needs_grad", "need_grad",
+     "require_gradients", "require_gradient", "is_trainable", "learnable", "grad_enabled"]
+)  # fmt: skip
+"""Names under which other libraries, or memory, know the flag."""
+
+_LOOPS = frozenset(["named_parameters", "parameters", "named_modules", "named_children"])
 
 
 def ran(history: History) -> list[Finding]:
-    """An attribute that only looks like the flag; gradients zeroed under an optimizer's memory."""
-    return [*_misspelt(history), *_zeroed(history)][:1]
+    """A flag that freezes nothing, or a parameter that moves though it was to be frozen."""
+    if not _trained(history):
+        return []
+    return _misspelt(history) or _copies(history) or _no_match(history) or frozen_moves.ran(history)
+
+
+def _trained(history: History) -> bool:
+    return bool(optimizers(history)) or any(run.accumulated for run in history.passes)
+
+
+# -- a flag that is none --------------------------------------------------------------------
 
 
 def _misspelt(history: History) -> list[Finding]:
+    """`p.require_grad = False`, `layer.requires_grad = False`: attributes without a meaning."""
     for file, text in history.trace.texts.items():
         module = source.tree(text)
         for node in ast.walk(module) if module is not None else ():
             if not isinstance(node, ast.Assign) or (file, node.lineno) not in history.line_runs:
                 continue
+            if not isinstance(node.value, ast.Constant) or node.value.value is not False:
+                continue
             for target in node.targets:
-                if not isinstance(target, ast.Attribute) or not _is_bool(node.value):
-                    continue
-                flagged = [
-                    op
-                    for op in history.ops
-                    if op.func == "Tensor.requires_grad =" and op.site
-                    and (op.site[-1].file, op.site[-1].line) == (file, node.lineno)
-                ]  # fmt: skip
-                if target.attr == _FLAG and not flagged and _trained(history):
-                    return [_finding(history, file, node, target, "module")]
-                close = difflib.SequenceMatcher(None, target.attr, _FLAG).ratio()
-                if target.attr != _FLAG and close > 0.85:
-                    return [_finding(history, file, node, target, "misspelt")]
+                variant = _variant(history, file, node, target)
+                if variant and isinstance(target, ast.Attribute):
+                    return [_flag_finding(history, file, node, target, variant)]
     return []
 
 
-def _is_bool(value: ast.expr) -> bool:
-    return isinstance(value, ast.Constant) and value.value is False
+def _variant(history: History, file: str, node: ast.Assign, target: ast.expr) -> str:
+    """Why an assignment of False freezes nothing: "misspelt", "module", or "" where it may."""
+    if not isinstance(target, ast.Attribute):
+        return ""
+    if target.attr == _FLAG:
+        own = isinstance(target.value, ast.Name) and target.value.id in ("self", "cls")
+        flagged = any(
+            op.site and (op.site[-1].file, op.site[-1].line) == (file, node.lineno)
+            for op in history.ops
+            if op.func == "Tensor.requires_grad ="
+        )
+        return "" if flagged or own else "module"
+    close = difflib.SequenceMatcher(None, target.attr, _FLAG).ratio() > 0.85
+    if not close and target.attr not in _MEANS_FLAG:
+        return ""
+    return "" if _is_read(history, target.attr) else "misspelt"
 
 
-def _trained(history: History) -> bool:
-    return any(op.func == "Optimizer.step" for op in history.ops) or any(
-        run.accumulated for run in history.passes
-    )
+def _is_read(history: History, name: str) -> bool:
+    """Whether the program itself reads an attribute of this name: then it has a meaning."""
+    for text in history.trace.texts.values():
+        module = source.tree(text)
+        for node in ast.walk(module) if module is not None else ():
+            if (
+                isinstance(node, ast.Attribute)
+                and node.attr == name
+                and isinstance(node.ctx, ast.Load)
+            ):
+                return True
+    return False
 
 
-def _finding(
+def _flag_finding(
     history: History, file: str, node: ast.Assign, target: ast.Attribute, variant: str
 ) -> Finding:
     text = history.text(file)
@@ -70,113 +101,115 @@ def _finding(
     else:
         edit = edits.splice(text, file, node, f"{owner}.requires_grad_(False)")
         proposed = fix("flag-call", {"line": node.lineno}, edit)
-    steps = [op for op in history.ops if op.func == "Optimizer.step"]
-    seen: list[FindingPlace | None] = []
-    if steps:
-        for uid in steps[0].event.args:
-            seen = seen or _printed(history, uid, steps[0])
-        seen.append(history.place("surfaced", steps[-1].site, steps[-1].moment))
-    else:
-        for run in history.passes:
-            for entry in run.accumulated:
-                seen = seen or read_after(history, entry.uid, run.moment)
-            seen.append(history.place("surfaced", run.site, run.moment))
     return finding(
         KIND,
         "warning",
         variant,
         facts,
         cause=[history.line_place("cause", file, node.lineno, note("no-effect"))],
-        surfaced=seen,
+        surfaced=_moved(history),
         fixes=[proposed],
     )
 
 
-def _printed(history: History, uid: int, step: OpState) -> list[FindingPlace | None]:
-    return read_after(history, uid, step.moment, note("has-moved"), value=True)
+def _moved(history: History) -> list[FindingPlace | None]:
+    """Where it shows that something has moved, or got a gradient, which was to be frozen."""
+    words = note("has-moved")
+    known = optimizers(history)
+    if known:
+        first, last = known[0].steps[0], known[0].steps[-1]
+        seen = shown_places(history, known[0].held, first.moment, words, values=True)
+        return [*seen, history.place("surfaced", last.site, last.moment)]
+    run = next(run for run in history.passes if run.accumulated)
+    leaves = [entry.uid for entry in run.accumulated]
+    seen = shown_places(history, leaves, run.moment, words, values=True)
+    return [*seen, history.place("surfaced", run.site, run.moment)]
 
 
-def _zeroed(history: History) -> list[Finding]:
-    """Part of a gradient set to zero by hand, under an optimizer that remembers earlier ones."""
-    masks = [
-        op
-        for op in history.ops
-        if bare(op.func) == "__setitem__"
-        and op.event.via == NONE
-        and op.event.args
-        and op.event.detail.endswith((", 0", ", 0.0"))
-    ]
-    if not masks:
-        return []
-    steps = [op for op in history.ops if op.func == "Optimizer.step"]
-    for story in stories(history):
-        grads = {event.grad for event in history.accumulations.values() if event.uid == story.uid}
-        for op in masks:
-            if op.event.args[0] not in grads:
-                continue
-            own = [step for step in steps if story.uid in step.event.args]
-            before = [step for step in own if step.moment < op.moment]
-            after = [step for step in own if step.moment > op.moment]
-            if after and _decays(history, after[0]):
-                return [_zeroed_finding(history, story, op, after)]
-            first = before[0] if before and _remembers(history, after) else None
-            if (
-                first is None
-                or not after
-                or any(m.moment < first.moment and m.event.args[0] in grads for m in masks)
-            ):
-                continue  # masked from the first step on: nothing is remembered
-            return [_zeroed_finding(history, story, op, after)]
+# -- a flag on something else ---------------------------------------------------------------
+
+
+def _copies(history: History) -> list[Finding]:
+    """The flag switched off on a detached alias of a parameter, as `state_dict()` gives them."""
+    given = {entry.uid for run in history.passes for entry in run.accumulated}
+    for op in history.ops:
+        if not _switches_off(op) or not op.site:
+            continue
+        uid = op.event.args[0]
+        known = history.tensor(uid)
+        if known is None or history.requires_grad(uid, op.moment - 1) or uid in given:
+            continue
+        owners = [
+            other
+            for other in history.at_storage.get(known.meta.storage, ())
+            if other in given and history.requires_grad(other, op.moment)
+        ]
+        if not owners:
+            continue
+        first = next(run for run in history.passes if run.accumulated)
+        if first.moment < op.moment:
+            continue
+        seen = shown_places(history, owners, op.moment, note("has-moved"), values=True)
+        return [
+            finding(
+                KIND,
+                "warning",
+                "alias",
+                {"parameter": history.name(owners[0], op.moment)},
+                cause=[history.place("cause", op.site, op.moment, note("no-effect"))],
+                surfaced=[*seen, *_moved(history)[-1:]],
+            )
+        ]
     return []
 
 
-def _class_of(step: OpState) -> str:
-    return step.event.detail.strip("'").split(".")[0]
+def _switches_off(op: OpState) -> bool:
+    if not op.event.args or not bare(op.func).startswith(_FLAG):
+        return False
+    return "False" in op.event.detail
 
 
-def _remembers(history: History, steps: list[OpState]) -> bool:
-    """Whether the optimizer moves by gradients of earlier steps."""
-    return bool(steps) and (
-        _class_of(steps[0]) in _MOMENTUM or _built_with(history, _class_of(steps[0]), "momentum")
-    )
-
-
-def _decays(history: History, step: OpState) -> bool:
-    """Whether the optimizer pulls every weight towards zero, gradient or not."""
-    name = _class_of(step)
-    return name == "AdamW" or _built_with(history, name, "weight_decay")
-
-
-def _built_with(history: History, name: str, keyword: str) -> bool:
-    """Whether the source builds an optimizer of this class with a keyword other than 0."""
-    for text in history.trace.texts.values():
+def _no_match(history: History) -> list[Finding]:
+    """A loop over parameters whose condition on the name was never true."""
+    for file, text in history.trace.texts.items():
         module = source.tree(text)
-        for call in source.calls(module) if module is not None else ():
-            if source.called(call) != name:
+        for loop in ast.walk(module) if module is not None else ():
+            if not isinstance(loop, ast.For) or not _over_parameters(loop):
                 continue
-            for given in call.keywords:
-                zero = isinstance(given.value, ast.Constant) and not given.value.value
-                if given.arg == keyword and not zero:
-                    return True
-    return False
+            for test in ast.walk(loop):
+                if not isinstance(test, ast.If) or not _asks_name(test):
+                    continue
+                freezing = [node for node in test.body if _freezes(text, node)]
+                ran = (file, test.lineno) in history.line_runs
+                if not freezing or not ran or (file, test.body[0].lineno) in history.line_runs:
+                    continue
+                condition = edits.segment(text, test.test)
+                return [
+                    finding(
+                        KIND,
+                        "warning",
+                        "no-match",
+                        {"condition": condition},
+                        cause=[
+                            history.line_place("cause", file, test.lineno, note("never-true")),
+                            history.line_place("cause", file, freezing[0].lineno),
+                        ],
+                        surfaced=_moved(history),
+                    )
+                ]
+    return []
 
 
-def _zeroed_finding(history: History, story: Story, op: OpState, after: list[OpState]) -> Finding:
-    facts: dict[str, Fact] = {
-        "leaf": history.name(story.uid, op.moment),
-        "optimizer": after[0].event.detail.split(".")[0],
-        "step_line": after[0].site[-1].line,
-    }
-    seen = _printed(history, story.uid, after[0])
-    return finding(
-        KIND,
-        "warning",
-        "zeroed",
-        facts,
-        cause=[
-            history.place("cause", op.site, op.moment, note("zeroes")),
-            history.place("cause", after[0].site, after[0].moment, note("still-moves")),
-        ],
-        witness=[history.place("witness", after[0].site, after[0].moment)],
-        surfaced=[*seen, history.place("surfaced", after[-1].site, after[-1].moment)],
-    )
+def _over_parameters(loop: ast.For) -> bool:
+    return any(source.called(call) in _LOOPS for call in source.calls(loop.iter))
+
+
+def _asks_name(test: ast.If) -> bool:
+    """Whether a condition compares with text and can be read as one on a name."""
+    constants = [n for n in ast.walk(test.test) if isinstance(n, ast.Constant)]
+    return bool(constants) and all(isinstance(c.value, str) for c in constants)
+
+
+def _freezes(text: str, node: ast.stmt) -> bool:
+    code = edits.segment(text, node).replace(" ", "")
+    return code.endswith((".requires_grad=False", ".requires_grad_(False)"))
