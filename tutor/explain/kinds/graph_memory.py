@@ -2,92 +2,102 @@
 
 from __future__ import annotations
 
+import ast
+
 from tutor.explain import edits, source
 from tutor.explain.build import finding, fix, note
-from tutor.explain.finding import Edit, Fact, Finding, FindingPlace
+from tutor.explain.finding import Edit, Fact, Finding
 from tutor.explain.history import History
-from tutor.explain.reads import surfaced_at
-from tutor.trace import NONE, Site
-from tutor.trace.state import TensorState
+from tutor.explain.kept import Kept, Storing, kept_graphs, storing
+from tutor.explain.shown import shown_places
+from tutor.trace.state import NodeState
 
 KIND = "graph-memory"
 
-GROWN = 3
-"""Finished passes whose graphs must hang on one name before it counts as growing."""
-
 
 def ran(history: History) -> list[Finding]:
-    """A name at whose end hang the graphs of several passes that are over."""
-    lists: dict[tuple[int, str], list[TensorState]] = {}
-    for tensor in history.last.tensors.values():
-        if tensor.meta.node == NONE:
-            continue
-        node = history.last.nodes.get(tensor.meta.node)
-        if node is None or node.dead:
-            continue
-        for named in tensor.names:
-            if named.until is not None:
-                continue
-            if "[" in named.name:
-                stem = named.name.split("[")[0]
-                lists.setdefault((named.frame, stem), []).append(tensor)
-            elif len(_passes_behind(history, tensor.meta.node)) >= GROWN:
-                return [_sum(history, tensor, named.name)]
-    for (_, stem), tensors in lists.items():
-        over = {run for t in tensors for run in _own_passes(history, t.meta.node)}
-        if len(over) >= GROWN:
-            return [_list(history, tensors[-1], stem)]
+    """A sum, a list or an attribute at which the graphs of several iterations hang."""
+    if not any(run.ok for run in history.passes):
+        return []
+    for kept in kept_graphs(history):
+        stored = None if kept.chained else storing(history, kept)
+        if not kept.over and not kept.chained and (stored is None or _at_once(kept)):
+            continue  # made in one go, and perhaps looked at once
+        return [_explain(history, kept, stored)]
     return []
 
 
-def _passes_behind(history: History, root: int) -> set[int]:
-    """The passes that freed parts of the graph below a node."""
-    return {node.freed for node in history.last.walk(root) if node.freed != NONE}
+def _at_once(kept: Kept) -> bool:
+    """Whether all of them were made by one statement: a comprehension."""
+    return any(place.function.endswith("comp>") for place in kept.nodes[-1].site)
 
 
-def _own_passes(history: History, root: int) -> set[int]:
-    node = history.last.nodes.get(root)
-    return {node.freed} if node is not None and node.freed != NONE else set()
-
-
-def _sum(history: History, tensor: TensorState, name: str) -> Finding:
-    node = history.last.nodes[tensor.meta.node]
+def _explain(history: History, kept: Kept, stored: Storing | None) -> Finding:
+    node = kept.nodes[-1]
+    made = {one.event.node for one in (*kept.nodes, kept.newest)}
+    tensors = [t.uid for t in history.last.tensors.values() if t.meta.node in made]
+    name = stored.name if stored is not None else _name(history, node)
     facts: dict[str, Fact] = {
         "name": name,
-        "passes": len(_passes_behind(history, tensor.meta.node)),
-        "nodes": sum(1 for _ in history.last.walk(tensor.meta.node)),
+        "passes": len(kept.nodes) + 1,
+        "nodes": sum(1 for _ in history.last.walk(node.event.node)),
     }
-    here = node.site[-1]
-    text = history.text(here.file)
-    statement = source.simple_statement(text, here.line)
-    edit: Edit | None = None
-    value = getattr(statement, "value", None)
-    if statement is not None and value is not None:
-        edit = edits.splice(text, here.file, value, f"{edits.segment(text, value)}.item()")
+    variant = "sum" if kept.chained else "list"
+    if not kept.over:
+        variant = "unused"
+    words = note("keeps-graphs")
+    if stored is not None:
+        site = history.site_at(stored.moment + 1)
+        kept_in = tuple(site[: _depth(site, stored) + 1]) or (stored.place,)
+        cause = history.place("cause", kept_in, stored.moment, words)
+        again = history.place("surfaced", kept_in, stored.moment)
+    else:
+        cause = history.place("cause", node.site, node.moment, words)
+        again = history.place("surfaced", node.site, node.moment)
+    line = cause.line if cause is not None else 0
+    seen = shown_places(history, (), kept.nodes[0].moment, wrong=tensors)
     return finding(
         KIND,
         "warning",
-        "sum",
+        variant,
         facts,
-        cause=[history.place("cause", node.site, node.moment, note("keeps-graphs"))],
-        surfaced=_surfaced(history, node.site, node.moment),
-        fixes=[fix("item", {"line": here.line}, edit)],
+        cause=[cause],
+        surfaced=[*seen, again],
+        fixes=[fix("item", {"line": line}, _as_number(history, node, stored))],
     )
 
 
-def _list(history: History, tensor: TensorState, name: str) -> Finding:
-    named = next(n for n in reversed(tensor.names) if n.name.startswith(name + "["))
-    facts: dict[str, Fact] = {"name": name, "passes": GROWN}
-    site = named.site
-    return finding(
-        KIND,
-        "warning",
-        "list",
-        facts,
-        cause=[history.place("cause", site, named.since, note("keeps-graphs"))],
-        surfaced=_surfaced(history, site, named.since),
-    )
+def _depth(site: tuple[object, ...], stored: Storing) -> int:
+    for index, place in enumerate(site):
+        if place == stored.place:
+            return index
+    return len(site) - 1
 
 
-def _surfaced(history: History, site: Site, moment: int) -> list[FindingPlace | None]:
-    return [*surfaced_at(history, site, moment), history.place("surfaced", site, moment)]
+def _name(history: History, node: NodeState) -> str:
+    """What a line keeps its result in: a target of the statement, else a name of the tensor."""
+    place = node.site[-1]
+    text = history.text(place.file)
+    statement = source.statement(text, place.line)
+    if isinstance(statement, ast.AugAssign):
+        return edits.segment(text, statement.target)
+    if isinstance(statement, ast.Assign):
+        return edits.segment(text, statement.targets[0])
+    tensors = [t for t in history.last.tensors.values() if t.meta.node == node.event.node]
+    return history.name(tensors[-1].uid, len(history.trace)) if tensors else "a result"
+
+
+def _as_number(history: History, node: NodeState, stored: Storing | None) -> Edit | None:
+    """The same statement with `.item()` on what it keeps."""
+    place = stored.place if stored is not None else node.site[-1]
+    text = history.text(place.file)
+    statement = source.simple_statement(text, place.line)
+    value: ast.expr | None = None
+    if isinstance(statement, ast.AugAssign):
+        value = statement.value
+    elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        arguments = statement.value.args
+        value = arguments[0] if len(arguments) == 1 else None
+    if not isinstance(value, ast.Name | ast.Attribute | ast.Call):
+        return None
+    return edits.splice(text, place.file, value, f"{edits.segment(text, value)}.item()")
