@@ -9,6 +9,7 @@ from tutor.explain.build import finding, fix, note
 from tutor.explain.finding import Fact, Finding, FindingPlace, Fix
 from tutor.explain.history import History, bare
 from tutor.explain.reads import assigned, read_after
+from tutor.explain.shown import shown_places
 from tutor.explain.source import lines_calling
 from tutor.trace import NONE, Place
 from tutor.trace.state import Named, OpState, WriteState
@@ -17,13 +18,16 @@ KIND = "silent-inplace"
 
 
 def ran(history: History) -> list[Finding]:
-    """A write by a layer, values that it changed, and a later line that reads the old name."""
+    """A write hidden in a layer or helper, values that it changed, a reader by the old name."""
     for counter in history.last.counters.values():
         for write in counter.writes:
             op = history.trace.op(write.op)
-            if op is None or not write.site or not _by_layer(op):
+            if op is None or not write.site:
                 continue
-            reader = _reader(history, write)
+            layer = _by_layer(op)
+            if not layer and not _by_helper(history, op, write):
+                continue
+            reader = _reader(history, write, layer)
             if reader is None or not _changed(history, write):
                 continue
             return [_explain(history, write, op, *reader)]
@@ -34,6 +38,17 @@ def _by_layer(op: OpState) -> bool:
     return "inplace=True" in op.event.detail or (
         op.func.startswith("functional.") and bare(op.func).endswith("_")
     )
+
+
+def _by_helper(history: History, op: OpState, write: WriteState) -> bool:
+    """Whether a function of the program's own wrote into a computed tensor it was given."""
+    if not op.grad_mode or op.event.via != NONE or len(write.site) < 2:
+        return False
+    name = write.site[-1].function.rpartition(".")[2]
+    if name.endswith("_") or name == "<module>":
+        return False  # says so itself
+    before = history.meta(write.uid, write.moment - 1)
+    return before is not None and before.node != NONE
 
 
 def _changed(history: History, write: WriteState) -> bool:
@@ -49,36 +64,61 @@ def _changed(history: History, write: WriteState) -> bool:
     )
 
 
-def _reader(history: History, write: WriteState) -> tuple[Named, OpState] | None:
+def _reader(history: History, write: WriteState, layer: bool) -> tuple[Named, OpState] | None:
     """A name that meant the tensor before the write, and a call that reads it by that name."""
     known = history.tensor(write.uid)
     for named in known.names if known is not None else ():
         if named.since > write.moment or (named.until or write.moment + 1) <= write.moment:
             continue
         frames = [p for p in write.site if p.frame == named.frame]
-        if not frames or not named.name.isidentifier():
+        if not frames or (not layer and frames[-1] == write.site[-1]):
             continue
         place = frames[-1]
-        if named.name in _stores(history, place):
+        root = named.name.split("[")[0]
+        if root in _stores(history, place):
             continue
         for op in history.users.get(write.uid, ()):
-            if op.moment <= write.moment or not op.site or op.event.via != NONE:
+            if op.moment <= write.moment or not op.event.outs:
                 continue
-            where = op.site[-1]
-            if where.frame != named.frame or where.line == place.line:
+            where = next((p for p in op.site if p.frame == named.frame), None)
+            if where is None and _handed_out(named, op):
+                return named, op
+            if where is None or where.line == place.line:
                 continue
-            node = source.statement(history.text(where.file), where.line)
-            if node is not None and named.name in source.names_read(node):
+            if root in _reads(history, where) and not _rebound(history, named, write, op.moment):
                 return named, op
     return None
+
+
+def _handed_out(named: Named, op: OpState) -> bool:
+    """Whether a call reads what a list of a function that is over had in it."""
+    over = named.until is not None and named.until < op.moment
+    return "[" in named.name and over and not op.event.nested
+
+
+def _reads(history: History, place: Place) -> set[str]:
+    """The names, dotted ones too, that a statement reads."""
+    text = history.text(place.file)
+    node = source.statement(text, place.line)
+    if node is None:
+        return set()
+    dotted = {
+        edits.segment(text, child) for child in ast.walk(node) if isinstance(child, ast.Attribute)
+    }
+    return source.names_read(node) | dotted
+
+
+def _rebound(history: History, named: Named, write: WriteState, moment: int) -> bool:
+    """Whether the name meant another tensor, or the result of the write, by the time of a read."""
+    return named.until is not None and write.moment < named.until < moment and "[" not in named.name
 
 
 def _stores(history: History, place: Place) -> set[str]:
     """The names that the writing statement binds to its result."""
     text = history.text(place.file)
     node = source.statement(text, place.line)
-    if isinstance(node, ast.Return):
-        return set()
+    if isinstance(node, ast.Expr):  # the result is dropped: the write is what is wanted
+        return source.names_read(node)
     return assigned(text, place.line)
 
 
@@ -109,6 +149,9 @@ def _explain(
     for run in history.passes:
         for entry in run.accumulated:
             seen = seen or read_after(history, entry.uid, run.moment)
+    leaves = [entry.uid for run in history.passes for entry in run.accumulated]
+    seen = seen[:1]
+    seen += shown_places(history, leaves, write.moment, wrong=reader.event.outs)
     return finding(
         KIND,
         "warning",
@@ -116,6 +159,6 @@ def _explain(
         facts,
         cause=causes,
         witness=[history.place("witness", reader.site, reader.moment, note("reads-changed"))],
-        surfaced=[*seen, history.place("surfaced", reader.site, reader.moment)],
+        surfaced=[*seen[:2], history.place("surfaced", reader.site, reader.moment)],
         fixes=fixes,
     )
