@@ -117,3 +117,11 @@ def test_a_time_limit_and_ctrl_c_are_explained(tmp_path: Path) -> None:
     rest, _ = running.communicate(timeout=30)
     assert running.returncode == 1
     assert "interrupted" in rest
+
+
+def test_a_module_that_is_not_there_is_no_fault_of_a_line(tmp_path: Path) -> None:
+    result = explain("-m", "no_such_module_anywhere", folder=tmp_path)
+    assert result.returncode == 1
+    assert "No module named no_such_module_anywhere" in result.stdout
+    assert "before any line of yours ran" in result.stdout
+    assert "Line " not in result.stdout

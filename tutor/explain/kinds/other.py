@@ -42,7 +42,9 @@ def raised(history: History, failure: Failure) -> Finding | None:
     if failure.kind in ("SyntaxError", "IndentationError", "TabError"):
         return _syntax(history, failure, facts, place)
     variant = _PLAIN.get(failure.kind, "error")
-    if failure.kind == "NameError":
+    if place is None:
+        variant = "start"
+    elif failure.kind == "NameError":
         found = re.search(r"name '(\w+)'", failure.message)
         facts["name"] = found.group(1) if found else "this name"
         close = _similar(history, str(facts["name"]), place)
