@@ -151,7 +151,7 @@ def _explain(
             seen = seen or read_after(history, entry.uid, run.moment)
     leaves = [entry.uid for run in history.passes for entry in run.accumulated]
     seen = seen[:1]
-    seen += shown_places(history, leaves, write.moment, wrong=reader.event.outs)
+    seen += shown_places(history, leaves, write.moment, wrong=[*reader.event.outs, write.uid])
     return finding(
         KIND,
         "warning",
