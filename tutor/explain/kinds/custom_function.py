@@ -16,6 +16,7 @@ from tutor.explain.custom import (
 )
 from tutor.explain.finding import Fact, Finding, FindingPlace, Fix
 from tutor.explain.history import Failure, History
+from tutor.explain.kinds import silent_functions
 from tutor.explain.patterns import fits, kind_of
 from tutor.explain.reads import read_after
 from tutor.trace import NONE
@@ -162,7 +163,7 @@ def ran(history: History) -> list[Finding]:
     """A backward that returns nothing; a forward that writes into an input and hides it."""
     if not function_classes(history):
         return []
-    return [*_no_return(history), *_not_marked(history)][:1]
+    return _no_return(history) or _not_marked(history) or silent_functions.ran(history)
 
 
 def _no_return(history: History) -> list[Finding]:

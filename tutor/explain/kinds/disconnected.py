@@ -112,13 +112,15 @@ def _cut_from(history: History, lack: _Lack, roots: list[tuple[int, int]]) -> Cu
     for root, moment in roots:
         if moment <= lack.moment:
             cut = cut_between(history, lack.uid, root, moment)
-            if cut is not None and not _copied(history, cut):
+            if cut is not None and not _explained_elsewhere(history, cut):
                 return cut
     return _taken_out(history, lack, roots)
 
 
-def _copied(history: History, cut: Cut) -> bool:
-    """Whether a cut is a copy of a module or parameter, which is a new thing of its own."""
+def _explained_elsewhere(history: History, cut: Cut) -> bool:
+    """Whether a cut is a copy of a module or parameter, or a checkpoint's: explained as such."""
+    if history.inside(cut.op, "CheckpointFunction.forward"):
+        return True
     return any(name.endswith("deepcopy__") for _, name in history.via(cut.op)) or any(
         file.endswith("copy.py") for file, _ in history.via(cut.op)
     )

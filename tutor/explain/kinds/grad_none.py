@@ -10,6 +10,7 @@ from tutor.explain.finding import Fact, Finding, FindingPlace, Fix
 from tutor.explain.flow import Cut, cut_between
 from tutor.explain.history import Failure, History, bare, op_name
 from tutor.explain.kinds.disconnected import disconnected
+from tutor.explain.kinds.retain_grad import retained_before
 from tutor.explain.reads import surfaced_at
 from tutor.explain.shown import shown_places
 from tutor.trace import NONE, Site
@@ -102,6 +103,8 @@ def nonleaf_ran(history: History) -> list[Finding]:
             continue
         if not any(run.moment < moment and run.ok for run in history.passes):
             continue
+        if retained_before(history, event.uid, moment) is not None:
+            continue  # is explained as that
         seen = surfaced_at(history, site, moment, note("is-none"))
         seen[:0] = shown_places(history, [event.uid], moment - 1, note("is-none"), limit=1)
         return [_nonleaf(history, event.uid, moment, "warning", seen)]

@@ -8,7 +8,8 @@ from tutor.explain.build import finding, note, surfaced
 from tutor.explain.finding import Finding, FindingPlace
 from tutor.explain.history import Failure, History, bare
 from tutor.explain.reads import surfaced_at
-from tutor.trace import NONE
+from tutor.trace import NONE, Site
+from tutor.trace.state import OpState
 
 KIND = "retain-grad"
 
@@ -46,6 +47,10 @@ def ran(history: History) -> list[Finding]:
         ]
         done = [run for run in history.passes if run.ok and run.moment < moment]
         meta = history.meta(event.uid, moment)
+        if not asked and done and meta is not None and meta.node != NONE:
+            found = _another(history, event.uid, moment, site)
+            if found is not None:
+                return [found]
         if not asked or not done or meta is None or meta.leaf:
             continue
         first, run = asked[0], done[-1]
@@ -73,3 +78,39 @@ def ran(history: History) -> list[Finding]:
             )
         ]
     return []
+
+
+def retained_before(history: History, uid: int, moment: int) -> OpState | None:
+    """The `retain_grad` of another tensor that had the name of this one before."""
+    known = history.tensor(uid)
+    names = {(n.frame, n.name) for n in known.names} if known is not None else set()
+    for op in history.ops:
+        if bare(op.func) != "retain_grad" or not op.event.args or op.moment > moment:
+            continue
+        other = history.tensor(op.event.args[0])
+        if other is None or other.uid == uid:
+            continue
+        if names & {(n.frame, n.name) for n in other.names}:
+            return op
+    return None
+
+
+def _another(history: History, uid: int, moment: int, site: Site) -> Finding | None:
+    """A gradient that is kept for the tensor which had the name before."""
+    asked = retained_before(history, uid, moment)
+    meta = history.meta(uid, moment)
+    node = history.last.nodes.get(meta.node) if meta is not None else None
+    if asked is None or node is None:
+        return None
+    return finding(
+        KIND,
+        "warning",
+        "another",
+        {"tensor": history.name(uid, moment)},
+        cause=[
+            history.place("cause", asked.site, asked.moment, note("retains")),
+            history.place("cause", node.site, node.moment, note("new-tensor-of-name")),
+        ],
+        witness=[history.place("witness", asked.site, asked.moment, note("retains"))],
+        surfaced=surfaced_at(history, site, moment, note("is-none")),
+    )
