@@ -222,16 +222,24 @@ def _discounted(graph: _Graph, edge: Edge) -> NodeState | None:
     discounted = False
     while inner is not None and inner.name == "MulBackward0" and len(_live(inner)) == 1:
         factor = graph.op(inner)
-        discounted = discounted or (factor is not None and _is_discount(factor.event.detail))
+        discounted = discounted or (factor is not None and _discounts(graph, factor))
         inner = graph.node(_live(inner)[0])
     return node if discounted and inner is not None else None
 
 
-def _is_discount(detail: str) -> bool:
+def _discounts(graph: _Graph, op: OpState) -> bool:
+    """Whether a factor is a number below 1, or a tensor of such numbers and zeros."""
     try:
-        return 0.5 <= float(detail) < 1.0
+        return 0.5 <= float(op.event.detail) < 1.0
     except ValueError:
-        return False
+        pass
+    for uid in op.event.args:
+        value = graph.history.value_before(uid, op.moment)
+        if graph.history.requires_grad(uid, op.moment) or value is None or value.low is None:
+            continue
+        if value.high is not None and value.low >= 0 and 0.5 <= value.high < 1:
+            return True
+    return False
 
 
 def _advantage(graph: _Graph, node: NodeState) -> Form | None:

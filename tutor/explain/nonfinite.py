@@ -88,17 +88,36 @@ def _senders(history: History, run: PassState) -> list[NodeState]:
     for number in order:
         if all(finite(g) for g in arrived.get(number, ())):
             continue
-        clean = [
-            node
-            for node in above.get(number, ())
-            if all(finite(g) for g in run.arrived.get(node.event.node, ()))
-        ]
+        clean = _clean_above(history, run, above, number)
         if clean:
             singular = [n for n in clean if op_name(n.name) in SINGULAR]
-            return singular or clean
+            return singular or clean[-1:]
         if not above.get(number):
             return []
     return []
+
+
+def _clean_above(
+    history: History, run: PassState, above: dict[int, list[NodeState]], number: int
+) -> list[NodeState]:
+    """The nodes over one with a bad gradient, up to those that are known to have got good ones.
+
+    Empty where one of them got a bad one. Of large gradients not all are looked at.
+    """
+    found: list[NodeState] = []
+    pending, seen = [number], {number}
+    while pending:
+        for node in above.get(pending.pop(0), ()):
+            if node.event.node in seen:
+                continue
+            seen.add(node.event.node)
+            grads = run.arrived.get(node.event.node, ())
+            if not all(finite(g) for g in grads):
+                return []
+            found.append(node)
+            if not any(g is not None for g in grads):
+                pending.append(node.event.node)
+    return found
 
 
 def _node_of(history: History, run: PassState, uid: int) -> int:

@@ -38,6 +38,8 @@ class _Frame:
     line: int = 0
     statement: ast.stmt | None = None
     rank: int = CLEAN
+    branch: tuple[int, int, int] = (0, 0, CLEAN)
+    """First and last line of the body that an `if` leads to, and how directly it asks."""
     names: dict[str, int] = field(default_factory=dict)
 
 
@@ -125,6 +127,8 @@ class _Following:
         state = trace.at(moment)
         for frame in state.stack:
             self._enter(frame.frame, frame.file, frame.line, frame.function)
+            entered = self.stack[-1]  # its statement has begun already
+            entered.statement = source.statement(self.history.text(frame.file), frame.line)
         for number in range(moment, min(len(trace), moment + _LONG)):
             event = trace.events[number]
             match event:
@@ -159,7 +163,9 @@ class _Following:
         while self.stack:
             left = self.stack.pop()
             self._finish(left)
-            returns = not isinstance(left.statement, ast.Assign | ast.AugAssign | ast.AnnAssign)
+            returns = left.expression or not isinstance(
+                left.statement, ast.Assign | ast.AugAssign | ast.AnnAssign
+            )
             if self.stack and returns:
                 self.stack[-1].rank = min(self.stack[-1].rank, left.rank)
             if left.frame == number:
@@ -178,8 +184,15 @@ class _Following:
             frame.line = event.line
             return
         self._finish(frame)
+        asked, rank = frame.statement, frame.rank
+        if isinstance(asked, ast.If | ast.While) and rank < CLEAN:
+            last = asked.body[-1]
+            frame.branch = (asked.body[0].lineno, last.end_lineno or last.lineno, rank)
         frame.line, frame.statement = event.line, node
         frame.rank = self._reads(frame, node)
+        first, end, asking = frame.branch
+        if first <= event.line <= end:
+            frame.rank = min(frame.rank, asking)
 
     def _reads(self, frame: _Frame, node: ast.stmt | None) -> int:
         """How directly the names that a statement reads show something wrong."""

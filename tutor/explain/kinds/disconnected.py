@@ -114,7 +114,21 @@ def _cut_from(history: History, lack: _Lack, roots: list[tuple[int, int]]) -> Cu
             cut = cut_between(history, lack.uid, root, moment)
             if cut is not None and not _explained_elsewhere(history, cut):
                 return cut
-    return _taken_out(history, lack, roots)
+    return _overwritten(history, lack) or _taken_out(history, lack, roots)
+
+
+def _overwritten(history: History, lack: _Lack) -> Cut | None:
+    """`layer.weight.data = u @ v`: the numbers come over, and not where they are from."""
+    for op in history.ops:
+        if op.func != "Tensor.data =" or len(op.event.args) < 2 or op.moment > lack.moment:
+            continue
+        value = op.event.args[-1]
+        meta = history.meta(value, op.moment)
+        if meta is None or meta.node == NONE:
+            continue
+        if lack.uid in history.leaves_behind(value, op.moment):
+            return Cut("values", op, value, 0, op.site, op.moment)
+    return None
 
 
 def _explained_elsewhere(history: History, cut: Cut) -> bool:

@@ -11,6 +11,7 @@ from tutor.explain.flow import Behind, behind
 from tutor.explain.history import Failure, History, bare, op_name
 from tutor.explain.kinds.no_grad_fn import root_without_grad
 from tutor.explain.reads import read_after
+from tutor.explain.shown import shown_places
 from tutor.trace import NONE
 from tutor.trace.state import OpState, PassState
 
@@ -119,6 +120,8 @@ def _constant_penalty(history: History, run: PassState, root: int) -> Finding | 
             seen = read_after(history, entry.uid, run.moment, "")
             if seen:
                 break
+        leaves = [entry.uid for entry in run.accumulated]
+        seen = seen[:1] + shown_places(history, leaves, run.moment, wrong=[root], limit=1)
         seen.append(history.place("surfaced", run.site, run.moment))
         return _without_graph(history, came, names, "constant", seen)
     return None

@@ -168,8 +168,9 @@ def _outside(history: History) -> list[Finding]:
             return [_finding(history, "replaced", one, late, idle, made)]
         if late and _same_model(history, one, late):
             return [_finding(history, "early", one, late, [], made)]
-        if not late and len(idle) == len(one.held) and made is not None:
-            return [_finding(history, "others", one, loose, idle, made)]
+        never = [uid for uid in one.held if uid not in given and not _computes(history, uid)]
+        if not late and len(never) == len(one.held) and made is not None:
+            return [_finding(history, "others", one, loose, never, made)]
     return []
 
 
@@ -195,6 +196,12 @@ def _idle(history: History, uid: int, others: list[int], given: dict[int, int]) 
     if given.get(uid, -1) >= since:
         return False
     return not computed_with(history, uid, since)
+
+
+def _computes(history: History, uid: int) -> bool:
+    """Whether anything is computed with a parameter that requires grad."""
+    known = history.tensor(uid)
+    return known is None or not known.meta.requires_grad or computed_with(history, uid, 0)
 
 
 def _given_by_hand(history: History, uids: tuple[int, ...]) -> bool:

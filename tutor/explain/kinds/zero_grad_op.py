@@ -26,7 +26,8 @@ _FLAT = word_set(
 _SHARED = word_set("softmax log_softmax native_layer_norm native_group_norm")
 """Ops that compare the elements of a row: alone in its row, an element makes no difference."""
 
-_COMPLEX = ("Real", "Imag", "ViewAsReal", "Select")
+_COMPLEX = frozenset(["real", "imag", "float", "double", "to", "copy_", "__setitem__"])
+"""Calls that take a part of a complex value."""
 
 
 def ran(history: History) -> list[Finding]:
@@ -74,7 +75,9 @@ def _explain(history: History, story: Story) -> Finding | None:
     kind = KIND
     if part is not None:
         kind, variant = "complex-loss", "dropped"
-        facts["part"] = op_name(part.name)
+        taken = history.trace.op(part.event.op)
+        facts["part"] = bare(taken.func) if taken is not None else op_name(part.name)
+        facts["part"] = "real" if facts["part"] != "imag" else "imaginary"
         causes = [history.place("cause", part.site, part.moment, note("drops-part"))]
     moment = story.entries[0].moment
     seen = list(read_after(history, story.uid, moment, note("all-zero")))[:1]
@@ -169,10 +172,11 @@ def _complex_part(history: History, run: PassState, zeroing: NodeState) -> NodeS
         return None
     for number in run.order:
         node = history.last.nodes.get(number)
-        if node is None or not node.name.startswith(_COMPLEX):
+        op = history.trace.op(node.event.op) if node is not None else None
+        if node is None or op is None or bare(op.func) not in _COMPLEX or not op.event.args:
             continue
-        op = history.trace.op(node.event.op)
-        if op is None or bare(op.func) not in ("real", "imag"):
+        meta = history.meta(op.event.args[-1], op.moment)
+        if meta is None or "complex" not in meta.dtype:
             continue
         if any(below.event.node == zeroing.event.node for below in history.last.walk(number)):
             return node
