@@ -6,10 +6,12 @@ live in `catalogue`, one file a language, and `words(finding)` puts them togethe
 
 from __future__ import annotations
 
+import ast
 import logging
 
+from tutor.explain import source
 from tutor.explain.finding import Edit, Finding, FindingPlace, Fix, Spot
-from tutor.explain.history import History
+from tutor.explain.history import Failure, History
 from tutor.explain.messages import Words, words
 from tutor.explain.registry import KINDS, lesson_of
 from tutor.trace import Trace
@@ -59,4 +61,15 @@ def findings(trace: Trace) -> list[Finding]:
             _log.exception("the kind %s could not look at this run", kind.id)
     if failure is not None:
         found = [one for one in found if one.severity != "note"]
+        if found and found[0].kind == "other" and _own_check(history, failure):
+            return found[1:] + found[:1]  # the check tells that, the warnings tell why
     return sorted(found, key=lambda one: _ORDER[one.severity])
+
+
+def _own_check(history: History, failure: Failure) -> bool:
+    """Whether a line of the program itself raised the error: `assert …`, `raise …`."""
+    if not failure.site or failure.library:
+        return False
+    place = failure.site[-1]
+    node = source.statement(history.text(place.file), place.line)
+    return isinstance(node, ast.Assert | ast.Raise)

@@ -275,8 +275,9 @@ def _log_probability(graph: _Graph, edge: Edge) -> NodeState | None:
         ):
             return node
         live = _live(node)
-        passes = op_name(node.name) in _RESHAPES or op_name(node.name) in ("exp", "sub", "clamp")
-        if not passes or len(live) != 1:
+        name = op_name(node.name)
+        passes = name in _RESHAPES or name in ("exp", "sub", "clamp")
+        if not passes or not live or (len(live) > 1 and name not in ("stack", "cat")):
             return None
         node = graph.node(live[0])
     return None

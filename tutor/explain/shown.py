@@ -124,6 +124,7 @@ class _Following:
 
     def run(self, moment: int) -> None:
         trace = self.history.trace
+        failure = self.history.failure  # a check of the program's own that raised shows it, too
         state = trace.at(moment)
         for frame in state.stack:
             self._enter(frame.frame, frame.file, frame.line, frame.function)
@@ -137,13 +138,16 @@ class _Following:
                 case ev.Enter():
                     self._enter(event.frame, event.file, event.line, event.function)
                 case ev.Leave():
+                    if failure is not None and number > failure.moment:
+                        self._show(failure.moment, failure.site)
+                        failure = None
                     self._leave(event.frame)
                 case ev.GradRead():
                     self._read(event)
                 case ev.Op():
                     self._op(event)
                 case ev.Output():
-                    self._output(number)
+                    self._show(number, None)
                 case _:
                     pass
 
@@ -251,7 +255,7 @@ class _Following:
             self.ranks[uid] = min(rank, self.ranks.get(uid, CLEAN))
         self._mark(rank)
 
-    def _output(self, moment: int) -> None:
+    def _show(self, moment: int, where: Site | None) -> None:
         best: tuple[int, int] | None = None
         for index in range(len(self.stack) - 1, -1, -1):
             frame = self.stack[index]
@@ -259,7 +263,7 @@ class _Following:
                 best = (frame.rank, index)
         if best is None:
             return
-        site = self.history.site_at(moment)
+        site = where if where is not None else self.history.site_at(moment)
         frames = {frame.frame for frame in self.stack[: best[1] + 1]}
         kept = tuple(place for place in site if place.frame in frames)
         if kept:

@@ -182,9 +182,11 @@ def _may_be_meant(history: History, lack: _Lack) -> bool:
     if any(one.held for one in optimizers(history)):
         return True  # they step without this leaf: a teacher, a frozen part, an input
     node = source.statement(history.text(lack.site[-1].file), lack.site[-1].line)
-    return isinstance(node, ast.If | ast.Assert) or (
-        node is not None and any(_asks_for_none(child) for child in ast.walk(node))
-    )
+    if node is None or isinstance(node, ast.If | ast.Assert):
+        return True
+    grads = [c for c in ast.walk(node) if isinstance(c, ast.Attribute) and c.attr == "grad"]
+    asked = [c for c in ast.walk(node) if _asks_for_none(c)]
+    return bool(asked) and len(asked) >= len(grads)
 
 
 def _asks_for_none(node: ast.AST) -> bool:

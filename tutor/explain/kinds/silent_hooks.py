@@ -133,7 +133,8 @@ def _not_returned(history: History, known: list[_Registration]) -> list[Finding]
 def _lost(hook: source.Function) -> ast.stmt | None:
     """A statement that computes something of the gradient and drops it, at the end of a hook."""
     name = _parameter(hook)
-    last = hook.body[-1]
+    body = [node for node in hook.body if not (isinstance(node, ast.Return) and node.value is None)]
+    last = body[-1] if body else hook.body[-1]
     if isinstance(last, ast.If) and not last.orelse:
         last = last.body[-1]
     if isinstance(last, ast.Assign) and name in source.names_read(last.value):
