@@ -22,6 +22,9 @@ SINGULAR = word_set(
 )
 """Ops with points where the derivative is not finite; they win where several could be it."""
 
+_MOSTLY_FINE = word_set("pow softmax log_softmax prod tan")
+"""Of these, the ones that seldom are to blame: squares, for instance."""
+
 _FILLS = ("masked_fill", "full", "tensor", "where", "fill", "triu", "tril")
 """Calls that put an infinity somewhere on purpose."""
 
@@ -32,9 +35,10 @@ _DEEP = 2000
 class Origin:
     """Where it began.
 
-    `way` is "value" (a call made it of finite values), "derivative" (the node did) or "data"
-    (it was there from the start); `op` and `node` are what is known of the call; `fill` is the
-    call that put the infinity there of which this one made NaN; `uid` the data.
+    `way` is "value" (a call made it of finite values), "derivative" (the node did), "data"
+    (it was there from the start) or "unsure" (not all values were looked at); `op` and `node`
+    are what is known of the call; `fill` is the call that put the infinity there of which this
+    one made NaN; `uid` the data.
     """
 
     way: str
@@ -61,9 +65,36 @@ def origin_of(history: History, node: NodeState) -> Origin:
     first = came[0] if came else None
     if first is not None and (first.way != "fill" or op is None):
         return first
+    if first is None and not _knows_inputs(history, op, node):
+        return Origin("unsure", op, node)
     outs = [] if op is None else [history.value_after(u, op.moment) for u in op.event.outs]
     way = "value" if any(_nan(value) for value in outs) else "derivative"
     return Origin(way, op, node, first.op if first is not None else None)
+
+
+def _held(history: History, uid: int, moment: int) -> Value | None:
+    """What a tensor held at a moment, None where it was written since it was last looked at."""
+    looks = [when for when, _ in history.contents.get(uid, ()) if when < moment]
+    known = history.tensor(uid)
+    if not looks or known is None:
+        return None
+    if any(looks[-1] < w.moment < moment for w in history.writes(known.meta.counter)):
+        return None
+    return history.value_before(uid, moment)
+
+
+def _knows_inputs(history: History, op: OpState | None, node: NodeState | None) -> bool:
+    """Whether all that a call took was looked at, or it is one that makes such values itself."""
+    if node is not None and op_name(node.name) in SINGULAR:
+        return True
+    if op is None:
+        return True
+    for uid in op.event.args:
+        meta = history.meta(uid, op.moment)
+        number = meta is not None and ("float" in meta.dtype or "complex" in meta.dtype)
+        if number and _held(history, uid, op.moment) is None:
+            return False
+    return True
 
 
 def _senders(history: History, run: PassState) -> list[NodeState]:
@@ -138,7 +169,7 @@ def _bad_inputs(history: History, op: OpState | None) -> list[tuple[int, int]]:
     bad = [
         (uid, op.moment)
         for uid in dict.fromkeys(op.event.args)
-        if not finite(history.value_before(uid, op.moment))
+        if not finite(_held(history, uid, op.moment))
     ]
     return sorted(bad, key=lambda pair: not _nan(history.value_before(pair[0], pair[1])))
 
@@ -162,8 +193,10 @@ def _made(history: History, uid: int, moment: int) -> Origin | None:
         bad = [
             arg
             for arg in dict.fromkeys(op.event.args)
-            if arg not in seen and not finite(history.value_before(arg, op.moment))
+            if arg not in seen and not finite(_held(history, arg, op.moment))
         ]
+        if not bad and not _knows_inputs(history, op, node):
+            return Origin("unsure", op, node)
         if not bad:
             filled = bare(op.func).startswith(_FILLS) and not _nan(
                 history.value_after(current, op.moment)
@@ -188,6 +221,13 @@ def _nan(value: Value | None) -> bool:
     if value is None or not value.nonfinite:
         return False
     return value.flat is None or any(v != v for v in value.flat)
+
+
+def suspects(history: History, run: PassState) -> list[NodeState]:
+    """The nodes of a pass whose ops have points without a finite derivative, earliest first."""
+    found = _named(history, run.order, SINGULAR)
+    placed = [node for node in found if node.site]
+    return sorted(placed, key=lambda node: (op_name(node.name) in _MOSTLY_FINE, node.moment))
 
 
 def twice(history: History, node: NodeState) -> list[NodeState]:

@@ -22,6 +22,10 @@ SHARE = 0.02
 ALLOWANCE = 0.02
 """Seconds of that time granted at the start."""
 
+BURST = 0.003
+"""Seconds that must have been saved up before reading goes on, so that a whole iteration of a
+loop is read now and then: else its first lines would use up what the last ones need."""
+
 
 def dtype_name(dtype: torch.dtype) -> str:
     """`float32` for torch.float32."""
@@ -43,6 +47,7 @@ class Values:
         self.lean = False
         """Set once a run has been long: small tensors too are then read within the budget."""
         self._spent = 0.0
+        self._resting = False
         self._began = time.perf_counter()
 
     def read(self, tensor: torch.Tensor) -> Value | None:
@@ -80,7 +85,12 @@ class Values:
     def _within(self, look: Callable[[torch.Tensor], T], tensor: torch.Tensor) -> T | None:
         """Look into a large tensor if the budget still allows it."""
         now = time.perf_counter()
-        if self._spent > ALLOWANCE + SHARE * (now - self._began):
+        left = ALLOWANCE + SHARE * (now - self._began) - self._spent
+        if left < 0:
+            self._resting = True
+        elif left > BURST:
+            self._resting = False
+        if self._resting:
             self.skipped += 1
             return None
         seen = look(tensor)

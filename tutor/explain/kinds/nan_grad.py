@@ -7,7 +7,7 @@ import re
 from tutor.explain.build import finding, note, surfaced
 from tutor.explain.finding import Fact, Finding, FindingPlace
 from tutor.explain.history import Failure, History, bare, op_name
-from tutor.explain.nonfinite import SINGULAR, Origin, finite, origin_of, origins, twice
+from tutor.explain.nonfinite import SINGULAR, Origin, finite, origin_of, origins, suspects, twice
 from tutor.explain.reads import read_after
 from tutor.explain.shown import shown_places
 from tutor.trace import NONE, Value
@@ -51,6 +51,8 @@ def ran(history: History) -> list[Finding]:
     for run in history.passes:
         bad = _bad_leaf(history, run) if run.ok else NONE
         found = origins(history, run) if bad != NONE else []
+        if found and _seen_late(history, found[0]):
+            return _late(history, run, bad)
         if found:
             return [_finding(history, run, bad, found)]
     for run in history.passes:
@@ -59,6 +61,40 @@ def ran(history: History) -> list[Finding]:
             origin = Origin("huge", history.trace.op(node.event.op), node)
             return [_finding(history, run, _first_leaf(run), [origin])]
     return []
+
+
+def _seen_late(history: History, origin: Origin) -> bool:
+    """Whether NaN was there before the run was looked at: not all of a long one is."""
+    known = history.tensor(origin.uid) if origin.way == "data" else None
+    trained = known is not None and known.meta.requires_grad and known.meta.leaf
+    return origin.way == "unsure" or (trained and _was_finite(history, origin.uid))
+
+
+def _was_finite(history: History, uid: int) -> bool:
+    return any(finite(value) for _, value in history.contents.get(uid, ()))
+
+
+def _late(history: History, run: PassState, leaf: int) -> list[Finding]:
+    """The calls of which one may have made it, where the moment itself was not looked at."""
+    nodes = suspects(history, run)
+    if not nodes:
+        return []
+    words = note("may-be-nonfinite")
+    places = [history.place("cause", node.site, node.moment, words) for node in nodes]
+    leaves = [leaf, *(entry.uid for entry in run.accumulated)]
+    return [
+        finding(
+            KIND,
+            "warning",
+            "late",
+            {"leaf": history.name(leaf, run.moment), "func": op_name(nodes[0].name)},
+            cause=places,
+            surfaced=[
+                *shown_places(history, leaves, run.moment, note("not-finite")),
+                history.place("surfaced", run.site, run.moment),
+            ],
+        )
+    ]
 
 
 def _finding(history: History, run: PassState, leaf: int, found: list[Origin]) -> Finding:

@@ -11,7 +11,7 @@ from tutor.explain.history import ACCUMULATE, History, bare, op_name, word_set
 from tutor.explain.reads import read_after
 from tutor.explain.shown import shown_places
 from tutor.trace import NONE, Value
-from tutor.trace.state import NodeState, OpState, PassState
+from tutor.trace.state import AccumulateState, NodeState, OpState, PassState
 
 KIND = "zero-grad-op"
 
@@ -37,12 +37,21 @@ def ran(history: History) -> list[Finding]:
         known = history.tensor(story.uid)
         if known is None or (known.meta.kind != "Parameter" and story.uid not in read):
             continue
-        if not all(_added_nothing(entry.before, entry.after) for entry in story.entries):
+        looked = [entry for entry in story.entries if entry.after is not None]
+        if not looked or not all(_added_nothing(entry.before, entry.after) for entry in looked):
+            continue
+        if len(looked) < len(story.entries) and not _throughout(story, looked):
             continue
         found = _explain(history, story)
         if found is not None:
             return [found]
     return []
+
+
+def _throughout(story: Story, looked: list[AccumulateState]) -> bool:
+    """Whether what was looked at of a long run reaches from its beginning into its second half."""
+    middle = story.entries[len(story.entries) // 2].moment
+    return len(looked) >= 5 and any(entry.moment >= middle for entry in looked)
 
 
 def _added_nothing(before: Value | None, after: Value | None) -> bool:
@@ -51,10 +60,13 @@ def _added_nothing(before: Value | None, after: Value | None) -> bool:
 
 def _explain(history: History, story: Story) -> Finding | None:
     guilty: list[tuple[NodeState, PassState]] = []
+    sampled = any(entry.after is None for entry in story.entries)
     for entry in story.entries:
         run = history.last.passes.get(entry.run)
-        makers = _zeroing(history, run, story.uid) if run is not None else None
-        if makers is None or run is None:
+        if run is None or (sampled and not _looked_at(run)):
+            continue
+        makers = _zeroing(history, run, story.uid)
+        if makers is None:
             return None
         guilty += [(node, run) for node in makers]
     if not guilty:
@@ -91,6 +103,11 @@ def _explain(history: History, story: Story) -> Finding | None:
         witness=[history.place("witness", last.site, last.moment)],
         surfaced=[*seen[:2], history.place("surfaced", last.site, last.moment)],
     )
+
+
+def _looked_at(run: PassState) -> bool:
+    """Whether all gradients of a pass were read: of a long run only some are."""
+    return all(any(g is not None for g in grads) for grads in run.arrived.values())
 
 
 def _flat(history: History, node: NodeState) -> bool:
