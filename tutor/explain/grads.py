@@ -83,6 +83,24 @@ class Story:
         return None
 
 
+def only_some_cleared(told: list[Story], story: Story) -> bool:
+    """Whether the step that found this gradient cleared was given others that were not."""
+    trouble = story.cleared_early()
+    if trouble is None:
+        return False
+    moment = trouble[2].moment
+    for other in told:
+        before = [item for item in other.in_order() if item.moment < moment]
+        if (
+            any(step.moment == moment for step in other.steps)
+            and before
+            and isinstance(before[-1], AccumulateState)
+            and not is_zero(before[-1].after)
+        ):
+            return True
+    return False
+
+
 def stories(history: History) -> list[Story]:
     """The story of each leaf that a pass added to, in the order in which they were first added."""
     known = history.memo.get("stories")

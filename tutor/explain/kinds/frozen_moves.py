@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
 
 from tutor.explain import source
 from tutor.explain.build import finding, note
 from tutor.explain.finding import Fact, Finding
-from tutor.explain.grads import Story, stories
+from tutor.explain.grads import Story, only_some_cleared, stories
 from tutor.explain.history import History, bare
 from tutor.explain.optimizers import optimizers, written_by_hand
 from tutor.explain.shown import VALUE, shown_after, shown_places
@@ -35,13 +36,18 @@ def ran(history: History) -> list[Finding]:
 
 def _zeroed(history: History) -> list[Finding]:
     """Elements whose gradient the program set to zero, and which the next step changed."""
+    changed: dict[int, list[tuple[int, ev.Grad]]] = {}
+    for moment, event in history.grad_events:
+        if event.grad != NONE and event.value is not None:
+            changed.setdefault(event.uid, []).append((moment, event))
+    told = stories(history) if changed else []
     for one in optimizers(history):
         steps = list(one.steps)
-        for story in stories(history):
-            if story.uid not in one.held:
+        for story in told:
+            if story.uid not in one.held or story.uid not in changed:
                 continue
             for step in steps:
-                write = _zeroing(history, story, step)
+                write = _zeroing(history, told, story, step, changed[story.uid])
                 if write is None or not _moved(history, story.uid, step, write[1]):
                     continue
                 if written_by_hand(history, story.uid, step.moment):
@@ -50,39 +56,36 @@ def _zeroed(history: History) -> list[Finding]:
     return []
 
 
-def _zeroing(history: History, story: Story, step: OpState) -> tuple[OpState, list[int]] | None:
+def _zeroing(
+    history: History,
+    told: list[Story],
+    story: Story,
+    step: OpState,
+    changed: list[tuple[int, ev.Grad]],
+) -> tuple[OpState, list[int]] | None:
     """(the call by which the program zeroed parts of a gradient, which parts) before a step."""
-    before = [e for e in story.entries if e.moment < step.moment]
-    if not before or before[-1].after is None:
+    entry = bisect_left(story.entries, step.moment, key=lambda e: e.moment) - 1
+    if entry < 0 or story.entries[entry].after is None:
         return None
-    last = before[-1]
-    changes = [
-        (moment, event)
-        for moment, event in history.grad_events
-        if event.uid == story.uid and last.moment < moment < step.moment
-    ]
+    last = story.entries[entry]
+    first = bisect_left(changed, last.moment, key=lambda pair: pair[0])
+    end = bisect_left(changed, step.moment, key=lambda pair: pair[0])
+    changes = changed[first:end]
     if not changes or changes[-1][1].value is None:
         return None
     old, new = last.after, changes[-1][1].value
     if old is None or old.flat is None or new.flat is None or len(old.flat) != len(new.flat):
         return None
     gone = [i for i, (a, b) in enumerate(zip(old.flat, new.flat, strict=True)) if a != 0 and b == 0]
-    if not gone or (len(gone) == len(new.flat) and _cleared(history, changes[-1], step)):
+    if not gone or (len(gone) == len(new.flat) and not only_some_cleared(told, story)):
         return None
     moment = changes[0][0]
-    for op in reversed(history.ops):
-        if last.moment < op.moment <= moment and op.event.via == NONE and op.site and op.event.args:
+    start = bisect_left(history.ops, last.moment, key=lambda op: op.moment)
+    stop = bisect_left(history.ops, moment + 1, key=lambda op: op.moment)
+    for op in reversed(history.ops[start:stop]):
+        if op.event.via == NONE and op.site and op.event.args:
             return op, gone
     return None
-
-
-def _cleared(history: History, change: tuple[int, ev.Grad], step: OpState) -> bool:
-    """Whether a gradient that is zero all over was cleared by `zero_grad`, not masked."""
-    return any(
-        op.func == "Optimizer.zero_grad" and op.moment <= change[0] + 1
-        for op in history.ops
-        if op.moment < step.moment and change[0] - op.moment < 64
-    )
 
 
 def _moved(history: History, uid: int, step: OpState, parts: list[int]) -> bool:

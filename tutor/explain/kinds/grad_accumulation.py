@@ -5,7 +5,15 @@ from __future__ import annotations
 from tutor.explain import edits
 from tutor.explain.build import finding, fix, note, shown
 from tutor.explain.finding import Fact, Finding, Fix
-from tutor.explain.grads import Step, Story, is_zero, kept_alias, kept_twice, stories
+from tutor.explain.grads import (
+    Step,
+    Story,
+    is_zero,
+    kept_alias,
+    kept_twice,
+    only_some_cleared,
+    stories,
+)
 from tutor.explain.history import History
 from tutor.explain.reads import read_after, surfaced_at
 from tutor.trace import Site
@@ -18,9 +26,12 @@ def ran(history: History) -> list[Finding]:
     """A sum that a step used twice, a gradient cleared before its step, an alias; else a note."""
     told = stories(history)
     for look in (_cleared_early, _alias, _stepped_twice):
-        found = [trouble for story in told if (trouble := look(history, story)) is not None]
-        if found:
-            return found[:1]
+        for story in told:
+            if look is _cleared_early and only_some_cleared(told, story):
+                continue  # some parameters are kept out of this step
+            trouble = look(history, story)
+            if trouble is not None:
+                return [trouble]
     return _note(history, told)
 
 
