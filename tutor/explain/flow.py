@@ -96,7 +96,7 @@ def behind(history: History, uid: int, moment: int) -> Behind:
             )
             if reentrant is None and (inside or history.inside(op, "CheckpointFunction.forward")):
                 reentrant = op
-            for argument in dict.fromkeys(op.event.args):
+            for argument in dict.fromkeys(behind_result(op, current)):
                 arguments += 1
                 if argument == current and argument in seen and len(made) > 1:
                     continue
@@ -220,6 +220,15 @@ def frozen_lines(history: History, uids: tuple[int, ...], moment: int) -> list[O
     return found
 
 
+def behind_result(op: OpState, result: int) -> tuple[int, ...]:
+    """The arguments that a result of a call comes from: each one's own where they go in pairs."""
+    args, outs = op.event.args, op.event.outs
+    paired = bare(op.func) in ("broadcast_tensors", "meshgrid", "align_tensors", "atleast_1d")
+    if paired and len(args) == len(outs) and result in outs:
+        return (args[outs.index(result)],)
+    return args
+
+
 def cut_between(history: History, leaf: int, root: int, moment: int) -> Cut | None:
     """Walk the whole data flow back from a root; the first cut behind which the leaf stands."""
     pending, seen = [root], {root}
@@ -234,7 +243,7 @@ def cut_between(history: History, leaf: int, root: int, moment: int) -> Cut | No
                 if leaf in history.leaves_behind(source_uid, cut.moment):
                     return cut
         for op in made[-4:]:
-            for argument in op.event.args:
+            for argument in behind_result(op, current):
                 if unconnected and history.requires_grad(argument, op.moment - 1):
                     if argument == current:
                         continue

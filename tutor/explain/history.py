@@ -127,10 +127,15 @@ class History:
         return held[-1] if held else None
 
     def leaves_behind(self, uid: int, moment: int) -> tuple[int, ...]:
-        """The leaves that the graph of a tensor ends in (itself where it is one)."""
+        """The leaves that the graph of a tensor ends in (itself where it is one).
+
+        A view made without grad calls itself a leaf: its base knows better.
+        """
         meta = self.meta(uid, moment)
+        if meta is not None and meta.node == NONE and meta.base not in (NONE, uid):
+            meta = self.meta(meta.base, moment)
         if meta is None or meta.node == NONE:
-            return (uid,)
+            return (uid if meta is None else meta.uid,)
         walked = self.last.walk(meta.node)
         return tuple(node.event.leaf for node in walked if node.event.leaf != NONE)
 

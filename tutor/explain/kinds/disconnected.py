@@ -212,7 +212,9 @@ def disconnected(
     facts: dict[str, Fact] = {"leaf": history.name(uid, moment), "func": bare(cut.op.func)}
     variant = "wrapped" if cut.op.func == "nn.Parameter" else "cut"
     places = _cut_places(history, (cut,))
-    if cut.reason == "off":
+    if any("distributions/" in f and w.endswith(".sample") for f, w in history.via(cut.op)):
+        variant = "sample"
+    elif cut.reason == "off":
         variant = "off"
         block = turned_off(history, cut.op)
         if block is not None:
