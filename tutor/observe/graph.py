@@ -255,14 +255,15 @@ class Graph:
                 if other is base or version_of(other) == version:
                     record, role = known, "alias"
                     break
-        if record is None:
+        number = held.dim() == 0 and len(context.args) < 2
+        if record is None and not number:  # a wrapped number may lie where a dead tensor did
             known = peek(held)
             if known is not None and known.pointer == pointer_of(held):
                 record, role = known, "input"
         if record is None:
             if context.inplace and name == "self":
                 role = "copy"
-            elif held.dim() == 0 and len(context.args) < 2:
+            elif number:
                 role = "constant"
         elif context.inplace and role in ("input", "alias"):
             # The op moved the counter after it had saved: what it kept is older.
