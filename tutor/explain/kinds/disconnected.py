@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from tutor.explain import source
-from tutor.explain.build import finding, note
-from tutor.explain.finding import Fact, Finding, FindingPlace
+from tutor.explain import edits, source
+from tutor.explain.build import finding, fix, note
+from tutor.explain.finding import Fact, Finding, FindingPlace, Fix
 from tutor.explain.flow import (
     SINKS,
     Cut,
@@ -19,6 +19,7 @@ from tutor.explain.flow import (
 from tutor.explain.history import History, bare
 from tutor.explain.optimizers import optimizers, written_by_hand
 from tutor.explain.reads import assigned, read_after, surfaced_at
+from tutor.explain.repairs import stacked
 from tutor.explain.shown import shown_places
 from tutor.trace import NONE, Site
 from tutor.trace.state import OpState, PassState
@@ -64,7 +65,7 @@ def _cut_off(history: History) -> list[Finding]:
     roots = _some_roots(history)
     for lack in _lacking(history)[:_LEAVES]:
         cut = _cut_from(history, lack, roots)
-        if cut is None or (cut.reason in _MEANT and _may_be_meant(history, lack)):
+        if cut is None or (cut.reason in _MEANT and _may_be_meant(history, lack, cut)):
             continue
         words = note("is-none")
         seen = surfaced_at(history, lack.site, lack.moment, words) if lack.site else []
@@ -175,8 +176,12 @@ def _used_with_grad(history: History, op: OpState) -> bool:
     return False
 
 
-def _may_be_meant(history: History, lack: _Lack) -> bool:
+def _may_be_meant(history: History, lack: _Lack, cut: Cut) -> bool:
     """Whether a cut that is written down may be what the program wants for this leaf."""
+    if lack.held and _gets_nothing(history, lack.uid):
+        return False
+    if not _goes_into_layer(history, cut):
+        return True
     if lack.held:
         return False
     if any(one.held for one in optimizers(history)):
@@ -187,6 +192,39 @@ def _may_be_meant(history: History, lack: _Lack) -> bool:
     grads = [c for c in ast.walk(node) if isinstance(c, ast.Attribute) and c.attr == "grad"]
     asked = [c for c in ast.walk(node) if _asks_for_none(c)]
     return bool(asked) and len(asked) >= len(grads)
+
+
+def _gets_nothing(history: History, uid: int) -> bool:
+    """Whether an optimizer that holds a leaf never got any gradient at all."""
+    given = {entry.uid for run in history.passes for entry in run.accumulated}
+    return any(uid in one.held and not given & set(one.held) for one in optimizers(history))
+
+
+def _goes_into_layer(history: History, cut: Cut) -> bool:
+    """Whether what was cut off is computed with a parameter: else it serves as a constant.
+
+    A target, a weight of a loss, the difference of a straight-through estimate meet what is
+    computed; the input of a layer meets the layer's own leaves.
+    """
+    pending, seen = list(cut.op.event.outs), set(cut.op.event.outs)
+    while pending and len(seen) < 400:
+        current = pending.pop()
+        for op in history.users.get(current, ()):
+            if op.moment < cut.moment:
+                continue
+            graph = any(
+                meta is not None and meta.node != NONE
+                for meta in (history.meta(out, op.moment + 1) for out in op.event.outs)
+            )
+            others = [uid for uid in op.event.args if uid != current]
+            writes = current not in op.event.args[:1] and set(others) & set(op.event.outs)
+            if (graph or writes) and any(history.is_grad_leaf(uid, op.moment) for uid in others):
+                return True
+            for out in op.event.outs if not graph else ():
+                if out not in seen:
+                    seen.add(out)
+                    pending.append(out)
+    return False
 
 
 def _asks_for_none(node: ast.AST) -> bool:
@@ -227,7 +265,24 @@ def disconnected(
         facts,
         cause=places,
         surfaced=seen,
+        fixes=_repairs(history, cut),
     )
+
+
+def _repairs(history: History, cut: Cut) -> list[Fix | None]:
+    """The line without what cuts."""
+    if not cut.site:
+        return []
+    place = cut.site[-1]
+    text = history.text(place.file)
+    facts: dict[str, Fact] = {"line": place.line}
+    if cut.reason == "detach":
+        return [
+            fix("drop-detach", facts, edits.drop_method(text, place.file, place.line, "detach"))
+        ]
+    if cut.reason == "data":
+        return [fix("drop-data", facts, edits.drop_attribute(text, place.file, place.line, "data"))]
+    return [fix("stack", facts, stacked(text, place.file, place.line))]
 
 
 def _cut_places(history: History, cuts: tuple[Cut, ...]) -> list[FindingPlace | None]:

@@ -63,7 +63,7 @@ def _explain(history: History, kept: Kept, stored: Storing | None) -> Finding:
         facts,
         cause=[cause],
         surfaced=[*seen, again],
-        fixes=[fix("item", {"line": line}, _as_number(history, node, stored))],
+        fixes=[fix("no-graph", {"line": line}, _without_graph(history, node, stored))],
     )
 
 
@@ -87,8 +87,8 @@ def _name(history: History, node: NodeState) -> str:
     return history.name(tensors[-1].uid, len(history.trace)) if tensors else "a result"
 
 
-def _as_number(history: History, node: NodeState, stored: Storing | None) -> Edit | None:
-    """The same statement with `.item()` on what it keeps."""
+def _without_graph(history: History, node: NodeState, stored: Storing | None) -> Edit | None:
+    """The same statement with `.detach()` on what it keeps."""
     place = stored.place if stored is not None else node.site[-1]
     text = history.text(place.file)
     statement = source.simple_statement(text, place.line)
@@ -100,4 +100,4 @@ def _as_number(history: History, node: NodeState, stored: Storing | None) -> Edi
         value = arguments[0] if len(arguments) == 1 else None
     if not isinstance(value, ast.Name | ast.Attribute | ast.Call):
         return None
-    return edits.splice(text, place.file, value, f"{edits.segment(text, value)}.item()")
+    return edits.splice(text, place.file, value, f"{edits.segment(text, value)}.detach()")

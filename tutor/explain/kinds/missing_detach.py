@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 
 from tutor.explain import edits, source
+from tutor.explain import repairs as repairs_of
 from tutor.explain.build import finding, fix, note
-from tutor.explain.cancels import forms
-from tutor.explain.finding import Fact, Finding, FindingPlace
+from tutor.explain.cancels import Form, forms
+from tutor.explain.finding import Fact, Finding, FindingPlace, Fix
 from tutor.explain.history import History, bare, op_name
 from tutor.explain.reads import read_after
 from tutor.explain.shown import shown_places
@@ -48,9 +49,24 @@ def _formula(history: History) -> list[Finding]:
                 ],
                 witness=[history.place("witness", run.site, run.moment, note("goes-through"))],
                 surfaced=[*seen, history.place("surfaced", run.site, run.moment)],
+                fixes=[_constant(history, form)],
             )
         ]
     return []
+
+
+def _constant(history: History, form: Form) -> Fix | None:
+    """The same line with the part detached that is meant as a constant."""
+    place = form.nodes[0].site[-1]
+    text = history.text(place.file)
+    repairs = {
+        "straight-through": repairs_of.difference_detached,
+        "by-itself": repairs_of.divisor_detached,
+        "bootstrap": repairs_of.result_detached,
+    }
+    repair = repairs.get(form.variant)
+    edit = repair(text, place.file, place.line) if repair is not None else None
+    return fix("detach-constant", {"line": place.line}, edit)
 
 
 def _dropped(history: History) -> list[Finding]:

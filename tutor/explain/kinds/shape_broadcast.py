@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tutor.explain.build import finding, note
-from tutor.explain.finding import Fact, Finding
+from tutor.explain.build import finding, fix, note
+from tutor.explain.finding import Fact, Finding, Fix
 from tutor.explain.history import History, bare, op_name
 from tutor.explain.kinds.nonscalar_backward import shape
+from tutor.explain.repairs import stood_up
 from tutor.explain.shown import shown_places
 from tutor.trace import NONE
 from tutor.trace.state import NodeState, OpState, PassState
@@ -64,9 +65,20 @@ def ran(history: History) -> list[Finding]:
                     history.place("surfaced", op.site, op.moment),
                     *shown_places(history, (), op.moment, wrong=op.event.outs),
                 ],
+                fixes=[_same_shape(history, op, first, second)],
             )
         ]
     return []
+
+
+def _same_shape(
+    history: History, op: OpState, first: tuple[int, ...], second: tuple[int, ...]
+) -> Fix | None:
+    """The shorter one with a last dimension of its own."""
+    place = op.site[-1]
+    shorter = 0 if len(first) < len(second) else 1
+    edit = stood_up(history.text(place.file), place.file, place.line, shorter)
+    return fix("unsqueeze", {"line": place.line}, edit)
 
 
 def crossed(first: tuple[int, ...], second: tuple[int, ...]) -> bool:

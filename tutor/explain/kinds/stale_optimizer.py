@@ -6,7 +6,7 @@ import ast
 
 from tutor.explain import edits, source
 from tutor.explain.build import finding, fix, note
-from tutor.explain.finding import Edit, Fact, Finding, FindingPlace
+from tutor.explain.finding import Edit, Fact, Finding, FindingPlace, Fix
 from tutor.explain.history import History
 from tutor.explain.optimizers import (
     Optimizer,
@@ -253,7 +253,25 @@ def _finding(
             *shown_places(history, loose, first.moment, note("not-moved"), values=True),
             history.place("surfaced", one.steps[-1].site, one.steps[-1].moment),
         ],
+        fixes=[_built_later(history, made, causes)],
     )
+
+
+def _built_later(
+    history: History, made: tuple[int, Site] | None, causes: list[FindingPlace | None]
+) -> Fix | None:
+    """The line that builds the optimizer, moved behind the one that makes the parameters."""
+    if made is None or not made[1]:
+        return None
+    here = made[1][-1]
+    text = history.text(here.file)
+    for place in causes:
+        if place is None or place.file != here.file or place.line <= here.line:
+            continue
+        edit = edits.move_after(text, here.file, here.line, place.line)
+        if edit is not None:
+            return fix("build-later", {"line": here.line, "target": place.line}, edit)
+    return None
 
 
 def _where_they_part(site: Site, other: Site) -> Site:
