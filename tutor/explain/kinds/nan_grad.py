@@ -197,7 +197,9 @@ def _above(history: History, run: PassState) -> dict[int, list[NodeState]]:
 
 
 def _huge(history: History, run: PassState) -> NodeState | None:
-    """A node that made a finite gradient many orders of magnitude larger."""
+    """A node that made a finite gradient many orders of magnitude larger, up to a tensor's own."""
+    if not _arrives_huge(history, run):
+        return None
     above = _above(history, run)
     for number in run.order:
         size = max((_size(g) for g in run.arrived.get(number, ())), default=0.0)
@@ -209,6 +211,20 @@ def _huge(history: History, run: PassState) -> NodeState | None:
             if before > 0.0 and size / before > HUGE and singular:
                 return node
     return None
+
+
+def _arrives_huge(history: History, run: PassState) -> bool:
+    """Whether a gradient that the program gets is huge: a zero may follow on the way there."""
+    sizes = [_size(entry.after) for entry in run.accumulated]
+    sizes += [
+        _size(event.value)
+        for moment, event in history.grad_events
+        if event.how == "retained" and run.moment < moment <= run.end_moment
+    ]
+    for uid in run.results:
+        known = history.tensor(uid) if uid != NONE else None
+        sizes.append(_size(known.value) if known is not None else 0.0)
+    return max(sizes, default=0.0) >= HUGE
 
 
 def _near_zero(history: History, node: NodeState, run: PassState) -> bool:
