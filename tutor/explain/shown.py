@@ -15,7 +15,7 @@ from functools import lru_cache
 from tutor.explain import source
 from tutor.explain.finding import FindingPlace
 from tutor.explain.history import History
-from tutor.trace import NONE, Place, Site
+from tutor.trace import NONE, Site
 from tutor.trace import events as ev
 
 GRADIENT, VALUE, DERIVED, CLEAN = 0, 1, 2, 9
@@ -109,7 +109,7 @@ class _Following:
         self.shown: list[Shown] = []
         self.stack: list[_Frame] = []
         self.known: dict[int, _Frame] = {}
-        self.places: list[Place] = []
+        self.now = 0
         self._look_up_names(uids | wrong)
 
     def _look_up_names(self, uids: set[int]) -> None:
@@ -132,6 +132,7 @@ class _Following:
             entered.statement = source.statement(self.history.text(frame.file), frame.line)
         for number in range(moment, min(len(trace), moment + _LONG)):
             event = trace.events[number]
+            self.now = number
             match event:
                 case ev.Line():
                     self._line(event)
@@ -226,8 +227,11 @@ class _Following:
     # -- what is wrong ---------------------------------------------------------------------
 
     def _mark(self, rank: int) -> None:
-        if self.stack:
-            self.stack[-1].rank = min(self.stack[-1].rank, rank)
+        if not self.stack:
+            return
+        self.stack[-1].rank = min(self.stack[-1].rank, rank)
+        if any(isinstance(frame.statement, ast.Assert) for frame in self.stack):
+            self._show(self.now, None)
 
     def _read(self, event: ev.GradRead) -> None:
         if self.gradients and event.uid in self.uids:

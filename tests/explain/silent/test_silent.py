@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tutor.explain import findings, words
+from tutor.explain import edits, findings, words
 from tutor.explain.registry import BY_ID
 from tutor.run import Runner
 from tutor.trace import Program, Source, Trace
@@ -84,6 +84,35 @@ def test_what_is_right_is_left_alone(
     found = [one for one in findings(trace) if one.severity != "note"]
     assert not caplog.records, "a kind could not look at this run"
     assert [(one.message, [place.line for place in one.places]) for one in found] == []
+
+
+REPAIRED = [
+    ("checkpoint", "ckpt-rng"),
+    ("freeze-ignored", "freeze-module-attr"),
+    ("graph-memory", "mem-dict"),
+    ("grad-none-disconnected", "hidden-detach-module"),
+    ("grad-none-disconnected", "data"),
+    ("hook-misuse", "hook-no-return"),
+    ("missing-detach", "det-sarsa-function"),
+    ("missing-detach", "det-vq-ste"),
+    ("missing-detach", "normalise-loss"),
+    ("shape-broadcast", "broadcast-mse"),
+    ("shape-broadcast", "broadcast-sub"),
+    ("silent-inplace", "inplace-unet"),
+    ("stale-optimizer", "stale-head-replaced"),
+    ("stale-optimizer", "clip-generator-in-loop"),
+    ("unregistered-module", "unreg-tensor"),
+]
+
+
+@pytest.mark.parametrize(("kind", "name"), REPAIRED)
+def test_the_first_fix_repairs_the_program(runner: Runner, kind: str, name: str) -> None:
+    text = WRONG[kind, name]
+    first = findings(run(runner, name, text))[0]
+    assert first.fixes
+    repaired = run(runner, name, edits.apply(text, first.fixes[0].edits))
+    assert repaired.outcome == "ok", repaired.raised
+    assert [one.message for one in findings(repaired) if one.severity != "note"] == []
 
 
 def test_each_kind_that_finds_something_in_silence_is_tried() -> None:
