@@ -7,7 +7,7 @@ import re
 from tutor.explain import edits
 from tutor.explain.build import finding, fix, note, surfaced
 from tutor.explain.finding import Fact, Finding, FindingPlace
-from tutor.explain.flow import Behind, behind
+from tutor.explain.flow import Behind, Cut, behind
 from tutor.explain.history import Failure, History, bare, op_name
 from tutor.explain.kinds.no_grad_fn import root_without_grad
 from tutor.explain.reads import read_after
@@ -103,28 +103,77 @@ def ran(history: History) -> list[Finding]:
 
 def _constant_penalty(history: History, run: PassState, root: int) -> Finding | None:
     """A summand of the loss that is made of gradients without a graph."""
-    grads = {uid for p in history.passes if p.event.kind == "grad" and not p.event.create
-             for uid in p.results}  # fmt: skip
-    if not grads:
+    results = {uid: p for p in history.passes if p.event.kind == "grad" for uid in p.results}
+    kept: dict[int, int] = {}
+    for entry in history.accumulations.values():
+        kept.setdefault(entry.grad, entry.run)
+    if not results and not kept:
         return None
     for uid in _constant_summands(history, root, run.moment):
         came = behind(history, uid, run.moment)
-        if not came.grads:
-            continue
         names: dict[str, Fact] = {
             "root": history.name(root, run.moment),
             "penalty": history.name(uid, run.moment),
         }
-        seen: list[FindingPlace | None] = []
-        for entry in run.accumulated:
-            seen = read_after(history, entry.uid, run.moment, "")
-            if seen:
-                break
-        leaves = [entry.uid for entry in run.accumulated]
-        seen = seen[:1] + shown_places(history, leaves, run.moment, wrong=[root], limit=1)
-        seen.append(history.place("surfaced", run.site, run.moment))
-        return _without_graph(history, came, names, "constant", seen)
+        if came.grads:
+            return _without_graph(history, came, names, "constant", _seen(history, run, root))
+        for cut in came.cuts:
+            outer = _derived_from(history, [cut.lost], set(results), cut.moment)
+            if outer is not None:
+                return _cut_penalty(history, run, root, names, cut, results[outer])
+        read = [kept[leaf] for leaf in came.leaves if leaf in kept and kept[leaf] < run.run]
+        if read:
+            return _read_penalty(history, run, root, names, read[0])
     return None
+
+
+def _seen(history: History, run: PassState, root: int) -> list[FindingPlace | None]:
+    """Where the loss, or a gradient that lacks the term, is looked at."""
+    seen: list[FindingPlace | None] = []
+    for entry in run.accumulated:
+        seen = seen or read_after(history, entry.uid, run.moment, "")
+    leaves = [entry.uid for entry in run.accumulated]
+    seen = seen[:1] + shown_places(history, leaves, run.moment, wrong=[root], limit=1)
+    return [*seen, history.place("surfaced", run.site, run.moment)]
+
+
+def _cut_penalty(
+    history: History,
+    run: PassState,
+    root: int,
+    names: dict[str, Fact],
+    cut: Cut,
+    first: PassState,
+) -> Finding:
+    """A term whose first derivative has a graph, and that is cut off after it."""
+    return finding(
+        KIND,
+        "warning",
+        "constant-cut",
+        {**names, "func": bare(cut.op.func)},
+        cause=[
+            history.place("cause", cut.site, cut.moment, note("cuts")),
+            history.place("cause", first.site, first.moment, note("first-derivative")),
+        ],
+        surfaced=_seen(history, run, root),
+    )
+
+
+def _read_penalty(
+    history: History, run: PassState, root: int, names: dict[str, Fact], number: int
+) -> Finding | None:
+    """A term made of `.grad`, which a plain backward fills with values without a graph."""
+    first = history.last.passes.get(number)
+    if first is None:
+        return None
+    return finding(
+        KIND,
+        "warning",
+        "constant-grad",
+        names,
+        cause=[history.place("cause", first.site, first.moment, note("first-derivative"))],
+        surfaced=_seen(history, run, root),
+    )
 
 
 def _constant_summands(history: History, root: int, moment: int) -> list[int]:
@@ -174,9 +223,8 @@ def _zero_second(history: History) -> list[Finding]:
         node = linear[0]
         seen: list[FindingPlace | None] = []
         for uid in run.results:
-            seen = read_after(history, uid, run.moment, "", value=True)
-            if seen:
-                break
+            seen = seen or read_after(history, uid, run.moment, "", value=True)
+        seen = seen[:1] + shown_places(history, (), run.moment, wrong=run.results)
         return [
             finding(
                 KIND,
@@ -188,7 +236,7 @@ def _zero_second(history: History) -> list[Finding]:
                     history.place("cause", run.site, run.moment, note("second-derivative")),
                 ],
                 witness=[history.place("witness", source_run.site, source_run.moment)],
-                surfaced=[*seen, history.place("surfaced", run.site, run.moment)],
+                surfaced=[*seen[:2], history.place("surfaced", run.site, run.moment)],
             )
         ]
     return []

@@ -69,6 +69,8 @@ def _variant(history: History, file: str, node: ast.Assign, target: ast.expr) ->
             if op.func == "Tensor.requires_grad ="
         )
         return "" if flagged or own else "module"
+    if isinstance(target.value, ast.Name) and target.value.id in ("self", "cls", "cfg", "config"):
+        return ""  # a setting of the program's own
     close = difflib.SequenceMatcher(None, target.attr, _FLAG).ratio() > 0.85
     if not close and target.attr not in _MEANS_FLAG:
         return ""
