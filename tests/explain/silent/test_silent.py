@@ -40,7 +40,9 @@ def marked(text: str, word: str) -> set[int]:
 
 
 def run(runner: Runner, name: str, text: str) -> Trace:
-    return runner.run(Program((Source(f"/programs/{name}.py", text),), profile="script"))
+    return runner.run(
+        Program((Source(f"/programs/{name}.py", text),), profile="script", timeout=60.0)
+    )
 
 
 WRONG = {
