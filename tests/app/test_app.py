@@ -446,6 +446,27 @@ async def test_a_file_is_opened_saved_and_read_again(make, services, tmp_path):
         assert app.screen.editor.text == "x = 2\n"
 
 
+async def test_what_was_not_saved_is_back_while_the_file_is_the_same(make, services, tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text("x = 1\n")
+    app = make(None, file=file)
+    async with app.run_test(size=MEDIUM) as pilot:
+        await settle(pilot)
+        await press(pilot, "i", "#", "escape", "q")
+    assert file.read_text() == "x = 1\n"
+    app = make(None, file=file)
+    async with app.run_test(size=MEDIUM, notifications=True) as pilot:
+        assert "unsaved changes are back" in await notice(pilot)
+        assert app.screen.editor.text == "#x = 1\n"
+        await press(pilot, "R")
+        assert app.screen.editor.text == "x = 1\n"
+    file.write_text("x = 3\n")
+    app = make(None, file=file)
+    async with app.run_test(size=MEDIUM) as pilot:
+        await settle(pilot)
+        assert app.screen.editor.text == "x = 3\n"
+
+
 @pytest.mark.parametrize(
     ("data", "part"),
     [(b"x = '\xff'\n", "not UTF-8 (line 1)"), (b"x\0", "NUL bytes"), (b"\n" * 100_002, "100000")],

@@ -5,7 +5,7 @@ import dataclasses
 from rich.cells import cell_len
 
 from tutor.app.model.explanation import explanation_rows, sentence
-from tutor.app.model.fixes import all_fixes
+from tutor.app.model.fixes import all_fixes, offered
 from tutor.attempt.verdict import CheckResult, Verdict
 from tutor.explain import words
 from tutor.explain.finding import Edit, Fix
@@ -81,6 +81,15 @@ def test_fixes_of_other_files_and_refuted_ones_are_not_offered():
     refuted = Fix("wrong", (Edit("snippet.py", 1, 1, "x"),), verified=False)
     both = dataclasses_like(finding, (elsewhere, refuted))
     assert all_fixes((both,), "snippet.py") == ()
+
+
+def test_a_solved_step_offers_no_change():
+    verdict = Verdict("passed", (CheckResult("it is wrong in silence", "holds", "", ""),))
+    finding = made.inplace_finding()
+    assert "Change:" in text(made.failing_trace(), (finding,))
+    assert "Change:" not in text(made.failing_trace(), (finding,), verdict)
+    assert offered((finding,), "snippet.py", done=False) == all_fixes((finding,), "snippet.py")
+    assert offered((finding,), "snippet.py", done=True) == ()
 
 
 def dataclasses_like(finding, fixes):

@@ -125,3 +125,11 @@ def test_a_module_that_is_not_there_is_no_fault_of_a_line(tmp_path: Path) -> Non
     assert "No module named no_such_module_anywhere" in result.stdout
     assert "before any line of yours ran" in result.stdout
     assert "Line " not in result.stdout
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_the_run(tmp_path: Path) -> None:
+    (tmp_path / "ok.py").write_text("open('ran', 'w').close()\n", encoding="utf-8")
+    done = explain("-o", str(tmp_path / "no" / "x"), "ok.py", folder=tmp_path)
+    assert done.returncode == 2
+    assert "cannot be written" in done.stderr
+    assert not (tmp_path / "ran").exists()

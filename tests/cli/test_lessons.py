@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
 import pytest
 import yaml
 
 from tutor.cli import lessons
-from tutor.cli.lessons import first_lesson
+from tutor.cli.lessons import first_lesson, require_lesson
 from tutor.locations import lessons_dir
 from tutor.progress import Progress, progress_file
 
@@ -38,3 +39,9 @@ def test_a_broken_pack_is_left_to_the_app(
         (tmp_path / "pack.yaml").write_text(text)
     monkeypatch.setattr(lessons, "lessons_dir", lambda: tmp_path)
     assert first_lesson() is None
+
+
+def test_a_step_that_is_not_there_is_refused_with_the_nearest() -> None:
+    with pytest.raises(click.ClickException, match=r"no step 'repiar'.*repair"):
+        require_lesson("inplace.version-counter/repiar")
+    require_lesson("inplace.version-counter/repair")

@@ -81,7 +81,7 @@ def test_a_file_in_place_of_a_lesson_is_pointed_to_open(
 
 
 @pytest.mark.parametrize(
-    "words", [[], ["inplace.version-counter"], ["inplace.version-counter/step"]]
+    "words", [[], ["inplace.version-counter"], ["inplace.version-counter/repair"]]
 )
 def test_without_a_terminal_the_app_points_to_plain_mode(
     words: list[str], capsys: pytest.CaptureFixture[str]

@@ -122,3 +122,15 @@ def test_lessons_are_told_by_where_they_lie(tmp_path: Path) -> None:
     assert installed_lessons(tmp_path) == {"inplace.version-counter"}
     assert installed_lessons(tmp_path / "nowhere") == frozenset()
     assert "inplace.version-counter" in installed_lessons()
+
+
+def test_what_a_script_in_the_temporary_folder_writes_beside_itself_counts(
+    runner: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    text = OVERWRITTEN.replace("b = a ** 2", "b = a ** 2; open('log', 'a').write('x')")
+    found = diagnose(script(text, folder), runner, verify=None, lessons=[])
+    assert (folder / "log").read_text() == "x"
+    assert not may_repeat(found.trace)

@@ -375,7 +375,7 @@ def test_a_step_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
         env={**os.environ, "AUTOGRAD_TUTOR_DATA": str(tmp_path)},
     )
     assert done.returncode == 2
-    assert "start.tour has no step nowhere" in done.stderr
+    assert "start.tour has no step 'nowhere'" in done.stderr
 
 
 @pytest.mark.parametrize(

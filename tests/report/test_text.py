@@ -122,3 +122,17 @@ def test_wide_code_keeps_its_notes_in_line(runner: Runner) -> None:
     rows = [row for row in report(runner, code).split("\n") if "keeps y" in row or "v0 → v1" in row]
     columns = [width(row[: row.index("keeps" if "keeps" in row else "y  v0")]) for row in rows[:2]]
     assert len(set(columns)) == 1
+
+
+def test_a_save_changed_past_its_counter_is_not_called_intact(runner: Runner) -> None:
+    code = (
+        "import torch\n"
+        "x = torch.tensor([1., 2.], requires_grad=True)\n"
+        "y = x.exp()\n"
+        "y.data.mul_(10)\n"
+        "y.sum().backward()\n"
+        "print(x.grad)\n"
+    )
+    said = text.render(diagnose(snippet(code), runner, lessons=[]), color=False, width=80)
+    (row,) = [line for line in said.splitlines() if line.strip().startswith("✗ result")]
+    assert "changed since, at the same version" in row

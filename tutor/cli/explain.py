@@ -57,6 +57,8 @@ def explain(
     comes through. The exit status is 0 if nothing is wrong, 1 if something is.
     """
     program = _program(file, args, module, timeout)
+    if out is not None:
+        _writable(out)
     stream = sys.stderr if form == "json" and out is None else sys.stdout
     diagnosis = _diagnose(program, verify, stream)
     _write(diagnosis, form, out)
@@ -79,14 +81,14 @@ def _program(
     if file == "-":
         name, text = "<stdin>", _decoded(sys.stdin.buffer.read(), "Standard input")
     else:
-        name, text = os.path.abspath(file), _read(Path(file))
+        name, text = os.path.abspath(file), read_script(Path(file))
     return Program(
         (Source(name, text),), profile="script", argv=args, cwd=os.getcwd(), timeout=timeout,
         seed=None,
     )  # fmt: skip
 
 
-def _read(path: Path) -> str:
+def read_script(path: Path) -> str:
     """The text of a script. Raises `click.ClickException` with what to do."""
     if path.is_dir():
         raise click.ClickException(f"{path} is a folder. Name the script in it.")
@@ -149,6 +151,18 @@ def _interrupts(cancel: Cancel) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _writable(out: Path) -> None:
+    """Refuse a place that cannot be written, before a script runs for hours in vain."""
+    there = out.exists()
+    try:
+        with out.open("a", encoding="utf-8"):
+            pass
+    except OSError as error:
+        raise click.ClickException(f"{out} cannot be written: {error.strerror}.") from None
+    if not there:
+        out.unlink(missing_ok=True)
 
 
 def _write(diagnosis: Diagnosis, form: str, out: Path | None) -> None:

@@ -10,20 +10,30 @@ from tutor.locations import lessons_dir
 
 
 def require_lesson(named: str | None) -> None:
-    """Refuse a name that is no lesson's. Raises `click.ClickException` with the nearest ones."""
+    """Refuse a name that is no lesson's or no step's of it.
+
+    Raises `click.ClickException` with the nearest names.
+    """
     if not named:
         return
-    lesson = named.partition("/")[0]
+    lesson, _, step = named.partition("/")
     folder = lessons_dir()
     track, _, name = lesson.partition(".")
-    if name and (folder / track / f"{name}.yaml").is_file():
+    if name and not step and (folder / track / f"{name}.yaml").is_file():
         return
     # Only now is the pack worth reading: a lesson may go by an earlier name.
     from tutor.lesson import load_pack
 
     pack = load_pack(folder)
-    if pack.lesson(lesson) is not None:
-        return
+    found = pack.lesson(lesson)
+    if found is not None:
+        steps = [one.id for one in found.steps]
+        if not step or any(step in (one.id, *one.was) for one in found.steps):
+            return
+        near = get_close_matches(step, steps, n=3, cutoff=0.4) or steps
+        raise click.ClickException(
+            f"The lesson {lesson} has no step {step!r}. Some that it has: {', '.join(near)}."
+        )
     near = get_close_matches(lesson, pack.lessons, n=3, cutoff=0.4) or list(pack.lessons)[:3]
     raise click.ClickException(f"There is no lesson {lesson!r}. Some that are: {', '.join(near)}.")
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from tutor.cli.explain import read_script
 from tutor.cli.root import require_terminal
 
 
@@ -14,6 +15,7 @@ from tutor.cli.root import require_terminal
 def open_file(file: Path) -> int:
     """Open a Python file in the playground: run it, see what happened, change it, save it."""
     require_terminal()
+    read_script(file)  # what cannot be read is refused here, not on a screen without it
     from tutor import app
 
     return app.run(file=str(file))

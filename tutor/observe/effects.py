@@ -57,6 +57,12 @@ class Effects:
             {os.path.realpath(folder) + os.sep for folder in (tempfile.gettempdir(), "/dev")}
         )
 
+        # A script that lies or runs in the temporary folder keeps what it writes beside itself.
+        self._own = tuple(
+            os.path.realpath(folder) + os.sep
+            for folder in (os.getcwd(), sys.path[0] or os.getcwd())
+        )
+
     def start(self) -> None:
         """Watch this process from now on."""
         sys.addaudithook(self._hear)
@@ -69,7 +75,8 @@ class Effects:
             whole = os.path.realpath(os.fsdecode(path))
         except (TypeError, ValueError):
             whole = str(path)
-        if whole.startswith(self._temporary) or "__pycache__" in whole:
+        passing = whole.startswith(self._temporary) and not whole.startswith(self._own)
+        if passing or "__pycache__" in whole:
             return
         self._tell("file", whole)
 

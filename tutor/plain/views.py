@@ -130,11 +130,14 @@ def save(state: State, node: NodeState, one: Save) -> str:
     """One saved tensor: which, at which version, and whether it still holds."""
     what = _ROLES.get(one.role) or (name(state, one.uid) if one.uid != NONE else "a tensor")
     condition = state.save_state(node, one)
+    if condition == "live" and state.altered(node, one):
+        condition = "altered"
     counter = state.counters.get(one.counter)
     told = {
         "live": "still as saved",
         "stale": f"changed since, now version {counter.version if counter else '?'}",
         "freed": "freed",
+        "altered": "changed since, at the same version",
         "packed": "packed by a hook",
     }[condition]
     version = "" if one.role in ("constant", "internal") else f" at version {one.version}"

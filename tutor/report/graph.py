@@ -103,16 +103,21 @@ def _telling(save: Save) -> bool:
 
 def _save(state: State, node: NodeState, save: Save, depth: int, run: PassState) -> Row:
     how = state.save_state(node, save)
-    sign = _SIGNS[how]
+    altered = how == "live" and any(
+        (number, kept) == (node.event.node, save.name) for number, kept, _ in run.altered
+    )
+    sign = _SIGNS["stale" if altered else how]
     known = state.tensors.get(save.uid)
     name = _name(known, node.moment) if known is not None else ""
     words = [{"copy": "a copy", "constant": "a number"}.get(save.role, name or "a tensor")]
     value = shown(save.value)
     if save.packed:
         words = ["packed by a hook"]
-    elif value and how != "freed" and not _overwritten(state, node, save):
+    elif value and how != "freed" and not altered and not _overwritten(state, node, save):
         words.append(f"= {value}")
-    if how == "stale":
+    if altered:
+        words.append("changed since, at the same version")
+    elif how == "stale":
         counter = state.counters.get(save.counter)
         now = counter.version if counter is not None else save.version
         words.append(f"kept at v{save.version}, now v{now}")

@@ -262,6 +262,14 @@ class State(Struct, frozen=True, gc=False):
             return "stale"
         return "live"
 
+    def altered(self, node: NodeState, save: Save) -> bool:
+        """Whether a backward found other contents than were saved, at an unmoved version."""
+        return any(
+            (number, name) == (node.event.node, save.name)
+            for run in self.passes.values()
+            for number, name, _ in run.altered
+        )
+
     def roots(self) -> tuple[int, ...]:
         """Living nodes that no other living node leads to, newest first."""
         reached = {

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from tutor.app.model.fixes import WordsOf, usable_fixes
 from tutor.app.model.glyphs import UNICODE, Glyphs
 from tutor.app.model.mark import SEVERITIES
@@ -40,9 +42,12 @@ def explanation_rows(
     if verdict is not None:
         rows += verdict_rows(verdict, width, glyphs)
     number = 0
+    done = verdict is not None and verdict.done and bool(verdict.checks)
     for finding in findings:
         if rows:
             rows.append(BLANK)
+        if done:  # what it would change is what the step asked for
+            finding = structs.replace(finding, fixes=())
         rows += _finding(finding, words, width, main, glyphs, code, number)
         number += len(usable_fixes(finding, main))
     rows += _end(trace, findings, bool(rows), width)

@@ -30,6 +30,11 @@ def usable_fixes(finding: Finding, main: str) -> tuple[Fix, ...]:
     )
 
 
+def offered(findings: tuple[Finding, ...], main: str, done: bool) -> tuple[Fix, ...]:
+    """The fixes to offer: none once the step is done, since they would undo what was asked."""
+    return () if done else all_fixes(findings, main)
+
+
 def all_fixes(findings: tuple[Finding, ...], main: str) -> tuple[Fix, ...]:
     """The fixes in the order in which the pane numbers them."""
     return tuple(fix for finding in findings for fix in usable_fixes(finding, main))

@@ -293,6 +293,13 @@ def save_spans(state: State, node: NodeState, save: Save, words: str, glyphs: Gl
     kind = state.save_state(node, save)
     if kind == "packed":
         return (Span(f"{glyphs.packed} {words}", ""), Span("  packed by a hook", "dim"))
+    if kind == "live" and state.altered(node, save):
+        return (
+            Span(f"{glyphs.bad} ", "bad"),
+            Span(words),
+            Span(f" v{save.version}", "code"),
+            Span(", changed since, unseen", "bad"),
+        )
     if save.counter == NONE or save.role == "constant":
         return (Span(f"{glyphs.ok} ", "good"), Span(words))
     if kind == "stale":

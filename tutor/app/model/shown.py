@@ -34,6 +34,12 @@ class Shown:
     line: Timeline = field(default_factory=Timeline)
     live: bool = False
 
+    @property
+    def done(self) -> bool:
+        """Whether this run has done a step that asked for something."""
+        verdict = self.verdict
+        return verdict is not None and verdict.done and bool(verdict.checks)
+
     @cached_property
     def state(self) -> State:
         """The state at the moment. Raises ValueError where nothing has run."""

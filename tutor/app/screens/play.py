@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -62,6 +63,8 @@ class PlayScreen(WorkScreen):
         super().on_mount()
         if self.file is not None:
             self._read()
+            if self.file is not None:
+                self._take_up_draft()
             self.set_interval(WATCH, self._look_at_file)
         else:
             self.editor.load_text(self._start)
@@ -69,6 +72,23 @@ class PlayScreen(WorkScreen):
 
     def panes(self) -> tuple[str, ...]:
         return ("code", *VIEWS, "explanation")
+
+    @property
+    def _draft(self) -> str:
+        """Where the unsaved text is kept."""
+        if self.file is None:
+            return "code"
+        base = hashlib.sha256(self._saved.encode()).hexdigest()[:16]
+        return f"{self.file.absolute()}#{base}"
+
+    def _take_up_draft(self) -> None:
+        """Bring back what was typed and not saved, as one step that can be undone."""
+        draft = self.services.progress.code("playground", self._draft)
+        if draft is None or draft == self._saved:
+            return
+        self.editor.replace_all(draft)
+        self._paint_top()
+        self.notify("Your unsaved changes are back: w saves them, R takes them out again.")
 
     def _paint_top(self) -> None:
         name = self.file.name if self.file else "playground"
@@ -131,8 +151,9 @@ class PlayScreen(WorkScreen):
         self.notify(f"Saved {self.file.name}.")
 
     def keep(self, code: str) -> None:
-        if self.file is None:
-            self.services.progress.edited("playground", "code", code)
+        # An unsaved text of a file is a draft on what the file held: it is offered again only
+        # while the file still holds that.
+        self.services.progress.edited("playground", self._draft, code)
         self._paint_top()
 
     # -- running ---------------------------------------------------------------------

@@ -8,7 +8,7 @@ from textual import on, work
 from textual.timer import Timer
 from textual.widgets import TextArea
 
-from tutor.app.model.fixes import all_fixes
+from tutor.app.model.fixes import offered
 from tutor.app.model.glyphs import Glyphs
 from tutor.app.model.rows import Row, Target
 from tutor.app.model.shown import MAIN, Shown, cause, cause_moment, growing
@@ -157,7 +157,7 @@ class WorkScreen(PanesScreen):
 
     def action_apply_fix(self, number: int = 0) -> None:
         """Make a proposed change, as one step of undo, and run."""
-        fixes = all_fixes(self.shown.findings, self.shown.main)
+        fixes = offered(self.shown.findings, self.shown.main, self.shown.done)
         if number >= len(fixes):
             self.notify("There is no change to apply. Run the code first (r).")
             return
@@ -282,7 +282,7 @@ class WorkScreen(PanesScreen):
         if self.running:
             return (Key("r", "stop", "run"),)
         keys = [Key("r", "run", "run")]
-        fixes = all_fixes(self.shown.findings, self.shown.main)
+        fixes = offered(self.shown.findings, self.shown.main, self.shown.done)
         if fixes and not self.edited and not self.editor.read_only:
             keys.insert(0, Key("a", "apply fix", "apply_fix"))
         if cause(self.shown) is not None:
