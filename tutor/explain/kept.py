@@ -6,6 +6,7 @@ import ast
 from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import pairwise
 
 from tutor.explain import edits, source
 from tutor.explain.history import History
@@ -53,6 +54,8 @@ def kept_graphs(history: History) -> list[Kept]:
         alive = _one_of_each_run(history, alive)
         if len(alive) < GROWN or _runs(history, members[-1]) == _runs(history, alive[-1]):
             continue
+        if not _rising(_one_of_each_run(history, members), death):
+            continue
         chained = _chained(history, alive)
         below = history.last.walk(alive[-1].event.node) if chained else iter(alive)
         passes = {node.visited[-1] for node in below if node.visited and node.event.leaf == NONE}
@@ -61,6 +64,23 @@ def kept_graphs(history: History) -> list[Kept]:
             continue
         found.append(Kept(tuple(alive), members[-1], chained, over))
     return _ends(history, found)
+
+
+def _rising(members: list[NodeState], death: dict[int, int]) -> bool:
+    """Whether ever more of them are alive at once, to the last: a window of fixed size is not.
+
+    Either more in the last third of the times that the line ran than in the middle one, or one
+    more each time since all were let go (a list that each epoch begins anew).
+    """
+    deaths = sorted(death[n.event.node] for n in members if n.event.node in death)
+    at_once = [i - bisect_right(deaths, node.moment) for i, node in enumerate(members)]
+    third = max(1, len(members) // 3)
+    if max(at_once[-third:]) > max(at_once[third:-third] or [0]):
+        return True
+    climb = 0
+    for before, after in pairwise(at_once):
+        climb = climb + 1 if after == before + 1 else 0
+    return climb >= GROWN and at_once[-1] == max(at_once) and at_once[-1] == climb
 
 
 def _one_of_each_run(history: History, nodes: list[NodeState]) -> list[NodeState]:

@@ -267,10 +267,13 @@ def _statistics(history: History) -> list[Finding]:
             and known.meta.kind == "Tensor"
             and known.meta.node == NONE
             and not known.meta.requires_grad
+            and any(w.op == op.op for w in history.writes(known.meta.counter))
             and _differ(history, uid, op.moment)
         ]
         if not flags or not moved:
             continue
+        if any(written_by_hand(history, flag.event.args[0], flag.moment) for flag in flags):
+            continue  # a teacher or a target, which the program moves itself
         looks = shown_after(history, moved, op.moment, values=True, gradients=False)
         direct = [one for one in looks if one.rank <= VALUE]
         if not direct:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tutor.explain.build import finding, note, surfaced
 from tutor.explain.finding import Fact, Finding, FindingPlace
-from tutor.explain.history import Failure, History
+from tutor.explain.history import Failure, History, bare
 from tutor.explain.patterns import fits, kind_of
 
 KIND = "functional-transform"
@@ -15,9 +15,12 @@ _PYTHON = ("NameError", "ImportError", "ModuleNotFoundError", "SyntaxError", "At
 
 def raised(history: History, failure: Failure) -> Finding | None:
     """An error of torch's inside a frame that a transform called, or in the transform itself."""
-    if failure.kind in _PYTHON or not failure.site or not fits(KIND, failure.message):
+    if failure.kind in _PYTHON or not failure.site:
         return None
     entered = _entered(history, failure)
+    shared = _writes_what_is_shared(history, failure, entered)
+    if not shared and not fits(KIND, failure.message):
+        return None
     known = kind_of(failure.message) == KIND
     in_library = known or any(failure.inside(part) for part in _FILES)
     if entered is None and not in_library:
@@ -38,7 +41,7 @@ def raised(history: History, failure: Failure) -> Finding | None:
         variant = "branch"
     elif inside and "random" in message:
         variant = "random"
-    elif inside and ("in-place" in message or "inplace" in message):
+    elif inside and (shared or "in-place" in message or "inplace" in message):
         variant = "write"
     elif not inside:
         variant = "call"
@@ -67,6 +70,25 @@ def _entered(history: History, failure: Failure) -> int | None:
         if any(part in file for file, _ in via for part in _FILES):
             return index
     return None
+
+
+def _writes_what_is_shared(history: History, failure: Failure, entered: int | None) -> bool:
+    """Whether vmap's own batch dimension is what a write has no room for.
+
+    The tensor written has the shape of one sample; torch then speaks of shapes that do not
+    match, and the user's own shapes do.
+    """
+    op = failure.op
+    if op is None or entered is None or _transform(history, failure) != "vmap":
+        return False
+    name = bare(op.func)
+    if not (name.endswith("_") or name == "__setitem__") or len(op.event.args) < 2:
+        return False
+    written, value = (history.tensor(uid) for uid in op.event.args[:2])
+    if written is None or value is None:
+        return False
+    room, wanted = written.meta.shape, value.meta.shape
+    return room[len(room) - len(wanted) :] == wanted
 
 
 def _transform(history: History, failure: Failure) -> str:
