@@ -71,9 +71,9 @@ def _hook(history: History, place: Place, call: ast.Call, which: int) -> int:
     module = source.tree(history.text(place.file))
     for node in ast.walk(module) if module is not None else ():
         if isinstance(node, ast.FunctionDef) and node.name == wanted:
-            writes = [n.lineno for n in ast.walk(node) if _writes(n)]
+            writes = [n for n in ast.walk(node) if _writes(n)]
             if which == 0 and writes:
-                return writes[0]
+                return int(getattr(writes[0], "lineno", node.lineno))
             returns = [n for n in ast.walk(node) if isinstance(n, ast.Return)]
             return returns[-1].lineno if returns else node.lineno
     return call.lineno
