@@ -30,7 +30,12 @@ MOST_LINES = 100_000
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 @click.option("-m", "module", metavar="MODULE", help="Run a module, as python -m does.")
 @click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "svg"]),
+    default="text",
+    show_default=True,
+    help="Text for people, json for programs, svg for a picture of the graph.",
 )
 @click.option("-o", "--output", "out", type=click.Path(dir_okay=False, path_type=Path),
               metavar="OUT", help="Write the report to this file.")  # fmt: skip
@@ -59,7 +64,7 @@ def explain(
     program = _program(file, args, module, timeout)
     if out is not None:
         _writable(out)
-    stream = sys.stderr if form == "json" and out is None else sys.stdout
+    stream = sys.stderr if form != "text" and out is None else sys.stdout
     diagnosis = _diagnose(program, verify, stream)
     _write(diagnosis, form, out)
     return 0 if diagnosis.healthy else 1
@@ -171,6 +176,10 @@ def _write(diagnosis: Diagnosis, form: str, out: Path | None) -> None:
         from tutor.report import json as report
 
         text = json.dumps(report.render(diagnosis), ensure_ascii=False, indent=2)
+    elif form == "svg":
+        from tutor.report import svg
+
+        text = svg.render(diagnosis)
     else:
         from tutor.report import text as report_text
 
@@ -179,6 +188,10 @@ def _write(diagnosis: Diagnosis, form: str, out: Path | None) -> None:
         text = report_text.render(diagnosis, color=color, width=width)
         if out is None and _printed(diagnosis):
             text = "\n" + text
+    if out is None and form == "svg":  # a document is UTF-8, whatever the terminal is
+        sys.stdout.buffer.write(text.encode() + b"\n")
+        sys.stdout.flush()
+        return
     if out is None:
         click.echo(text)
         return

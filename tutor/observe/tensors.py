@@ -301,10 +301,11 @@ class Tensors:
             return
         for inner, parameter in named:
             text = f"{name}.{inner}"
-            if self.labels.get(id(parameter)) == text:
+            known = self.labels.get(id(parameter), "")
+            if known and (name == "self" or known == text):
                 continue
-            if id(parameter) in self.labels and name == "self":
-                continue
+            if known.endswith(f".{inner}") and known.count(".") > text.count("."):
+                continue  # a part of a module got a name of its own: `for layer in self.layers`
             self.labels[id(parameter)] = text
             record = self.record(parameter)
             if record.label != text:
