@@ -45,7 +45,7 @@ async def prove(
     trials = trials_of(lesson)
     prover = _Prover(lesson, document)
     rounds = [await run_trials(attempts, lesson, trials, jobs) for _ in range(repeat)]
-    faults = [*prover.hints(), *prover.examples()]
+    faults = [*unproved(lesson, document)]
     for trial, attempt in zip(trials, rounds[0], strict=True):
         faults += prover.trial(trial, attempt)
     for again in rounds[1:]:
@@ -54,6 +54,13 @@ async def prove(
                 message = f'the {trial.role} of "{trial.step.id}" does not give the same each time'
                 faults.append(prover.fault(trial, "E340", message))
     return tuple(sorted(set(faults)))
+
+
+def unproved(lesson: Lesson, document: Document) -> Iterator[Fault]:
+    """What can be seen without a run: hints that give lines away, mistakes without an example."""
+    prover = _Prover(lesson, document)
+    yield from prover.hints()
+    yield from prover.examples()
 
 
 class _Prover:

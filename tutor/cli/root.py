@@ -27,6 +27,7 @@ COMMANDS = {
     "explain": Entry("tutor.cli.explain", "explain", "Run a script and say what happened."),
     "plain": Entry("tutor.cli.plain", "plain", "Walk through lessons by lines of text."),
     "progress": Entry("tutor.cli.progress", "progress", "Take your progress to another machine."),
+    "author": Entry("tutor.cli.author", "author", "Write lessons, and prove what they promise."),
     "doctor": Entry("tutor.cli.doctor", "doctor", "Check that everything needed is there."),
 }
 """In the order of the help, which is read without importing any of them."""

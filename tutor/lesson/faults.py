@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Literal
 from unicodedata import combining, east_asian_width
 
 
@@ -21,6 +22,11 @@ class Fault:
     help: str = ""
     width: int = 1
     source: str = ""
+
+    @property
+    def severity(self) -> Literal["error", "warning"]:
+        """An error keeps a lesson from being what it promises; a warning asks for a look."""
+        return "warning" if self.code.startswith("W") else "error"
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}:{self.column}: {self.code} {self.rule}: {self.message}"
@@ -122,9 +128,16 @@ RULES: Mapping[str, str] = {
     "E213": "incomplete",
     "E214": "bad-python",
     "E215": "torch-range",
+    "E216": "not-in-setup",
+    "E217": "earlier-id-in-use",
+    "E218": "no-such-line",
+    "E219": "line-twice",
     "E220": "missing-file",
     "E221": "unlisted-file",
+    "E222": "listed-twice",
+    "E223": "file-name",
     "E401": "prerequisite-later",
+    "E402": "prerequisite-cycle",
     "E403": "unknown-concept",
 }
 """Every rule of loading: code to name."""

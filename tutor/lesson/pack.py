@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from tutor.lesson.document import Document, read
 from tutor.lesson.faults import Fault, did_you_mean, ordered
 from tutor.lesson.fields import validated
 from tutor.lesson.lesson import FORMAT, Concept, Glossary, Lesson, PackInfo, Track
+from tutor.lesson.model import LESSON_ID
+from tutor.lesson.prerequisites import prerequisites
 from tutor.lesson.rules import faults_of
 from tutor.lesson.versions import installed_torch, misfit
 
@@ -29,6 +32,10 @@ class Pack:
     faults: tuple[Fault, ...]
     skipped: Mapping[str, str] = field(default_factory=dict)
     """Lessons left out because they are for another torch, and why."""
+    faulty: Mapping[str, Lesson] = field(default_factory=dict)
+    """Lessons left out because of faults, where their data has the right shape all the same."""
+    glossary: Document | None = None
+    """The file of the concepts, None where there is none."""
 
     @property
     def title(self) -> str:
@@ -63,23 +70,27 @@ class Pack:
         return self.lessons[ids[place]] if place < len(ids) else None
 
 
-def load_pack(folder: Path, torch: str | None = None) -> Pack:
+def load_pack(folder: Path, torch: str | None = None, shown: str | None = None) -> Pack:
     """Load a pack: never raises for what its files hold, but lists all their faults.
 
     Lessons for another version of torch than `torch` (that which is installed) are left out.
+    `shown` is what the paths in faults begin with ("" for nothing), the folder's name if None.
     """
     have = installed_torch() if torch is None else torch
+    named = _Named(folder.name if shown is None else shown)
     faults: list[Fault] = []
     if not (folder / "pack.yaml").is_file():
         message = "there is no pack.yaml in this folder, so it is no pack of lessons"
-        fault = Fault(str(folder), 1, 1, "E220", "missing-file", message)
+        fault = Fault(shown or str(folder), 1, 1, "E220", "missing-file", message)
         return Pack(folder, None, {}, {}, {}, (fault,))
-    info_document = read(folder / "pack.yaml", _shown(folder, "pack.yaml"))
+    info_document = read(folder / "pack.yaml", named("pack.yaml"))
     info, found = validated(PackInfo, info_document)
     faults += [*info_document.faults, *found]
-    concepts = _concepts(folder, faults)
+    concepts, glossary = _concepts(folder, named, faults)
 
     lessons: dict[str, Lesson] = {}
+    faulty: dict[str, Lesson] = {}
+    shaped: dict[str, Lesson] = {}
     documents: dict[str, Document] = {}
     listed = _listed(info)
     for lesson_id in listed or _present(folder):
@@ -87,24 +98,26 @@ def load_pack(folder: Path, torch: str | None = None) -> Pack:
         if not path.is_file():
             faults.append(_missing(info_document, info, lesson_id, folder))
             continue
-        lesson, document, found = load_lesson(path, lesson_id, _shown(folder, lesson_id))
+        lesson, document, found = load_lesson(path, lesson_id, named(lesson_id))
         documents[lesson_id] = document
         faults += found
-        if lesson is not None and not found:
-            lessons[lesson_id] = lesson
-    for lesson_id in _present(folder):
-        if info is not None and lesson_id not in listed:
-            message = f'"{lesson_id}" is in no track of pack.yaml'
-            faults.append(Fault(_shown(folder, lesson_id), 1, 1, "E221", "unlisted-file", message))
+        if lesson is not None:
+            shaped[lesson_id] = lesson
+            (faulty if found else lessons)[lesson_id] = lesson
+    faults += _files(folder, named, None if info is None else listed)
     if info is not None:
-        faults += _prerequisites(lessons, documents, concepts)
+        faults += _tracks(info_document, info)
+        faults += _renamed(shaped, documents)
+        faults += prerequisites(shaped, documents, concepts, whole=len(shaped) == len(listed))
     skipped = {
         lesson_id: reason
         for lesson_id, lesson in lessons.items()
         if (reason := misfit(lesson.torch, have)) is not None
     }
     taken = {name: lesson for name, lesson in lessons.items() if name not in skipped}
-    return Pack(folder, info, concepts or {}, taken, documents, ordered(faults), skipped)
+    return Pack(
+        folder, info, concepts or {}, taken, documents, ordered(faults), skipped, faulty, glossary
+    )
 
 
 def load_lesson(
@@ -123,9 +136,16 @@ def load_lesson(
     return lesson, document, faults
 
 
-def _shown(folder: Path, name: str) -> str:
-    file = name if name.endswith(".yaml") else f"{name.replace('.', '/', 1)}.yaml"
-    return f"{folder.name}/{file}"
+@dataclass(frozen=True)
+class _Named:
+    """What faults call the files of a pack."""
+
+    start: str
+
+    def __call__(self, name: str) -> str:
+        """The name of a file, given by its own name or by a lesson's id."""
+        file = name if name.endswith(".yaml") else f"{name.replace('.', '/', 1)}.yaml"
+        return f"{self.start.rstrip('/')}/{file}" if self.start else file
 
 
 def _path(folder: Path, lesson_id: str) -> Path:
@@ -134,7 +154,8 @@ def _path(folder: Path, lesson_id: str) -> Path:
 
 
 def _listed(info: PackInfo | None) -> list[str]:
-    return [lesson for track in (info.tracks if info else ()) for lesson in track.lessons]
+    rows = info.tracks if info else ()
+    return list(dict.fromkeys(lesson for track in rows for lesson in track.lessons))
 
 
 def _present(folder: Path) -> list[str]:
@@ -142,19 +163,65 @@ def _present(folder: Path) -> list[str]:
     return [
         f"{path.parent.name}.{path.stem}"
         for path in sorted(folder.glob("*/*.yaml"))
-        if path.parent.name != "i18n"
+        if path.parent.name != "i18n" and not path.name.startswith(".")
     ]
 
 
-def _concepts(folder: Path, faults: list[Fault]) -> Mapping[str, Concept] | None:
-    """The glossary; None where its file has faults, which are all that is said of it then."""
+def _files(folder: Path, named: _Named, listed: Sequence[str] | None) -> Iterator[Fault]:
+    """Files that no track lists, and files whose name can be no lesson's."""
+    for lesson_id in _present(folder):
+        shown = named(lesson_id)
+        if re.match(LESSON_ID, lesson_id) is None:
+            message = f'"{shown.rsplit("/", 1)[-1]}" cannot be the name of a lesson\'s file'
+            help = "folder and name are lower-case words joined by hyphens: inplace/two-views.yaml"
+            yield Fault(shown, 1, 1, "E223", "file-name", message, help)
+        elif listed is not None and lesson_id not in listed:
+            message = f'"{lesson_id}" is in no track of pack.yaml'
+            yield Fault(shown, 1, 1, "E221", "unlisted-file", message)
+    for path in sorted(folder.glob("*/*.yml")):
+        shown = named(f"{path.parent.name}/{path.name[:-4]}.yaml")[:-5] + ".yml"
+        message = f'"{path.name}" is not read: the files of lessons end in .yaml'
+        yield Fault(shown, 1, 1, "E223", "file-name", message, f"rename it to {path.stem}.yaml")
+
+
+def _tracks(document: Document, info: PackInfo) -> Iterator[Fault]:
+    """Lessons that stand in two places, and tracks of the same id."""
+    lessons: set[str] = set()
+    tracks: set[str] = set()
+    for row, track in enumerate(info.tracks):
+        if track.id in tracks:
+            message = f'the id "{track.id}" was already given to a track'
+            yield document.fault(("tracks", row, "id"), "E211", message)
+        tracks.add(track.id)
+        for index, lesson_id in enumerate(track.lessons):
+            if lesson_id in lessons:
+                message = f'"{lesson_id}" was already listed; a lesson has one place'
+                yield document.fault(("tracks", row, "lessons", index), "E222", message)
+            lessons.add(lesson_id)
+
+
+def _renamed(lessons: Mapping[str, Lesson], documents: Mapping[str, Document]) -> Iterator[Fault]:
+    """Earlier ids of lessons that another lesson has now, or had too."""
+    owners: dict[str, str] = {lesson_id: lesson_id for lesson_id in lessons}
+    for lesson_id, lesson in lessons.items():
+        for index, earlier in enumerate(lesson.was):
+            owner = owners.setdefault(earlier, lesson_id)
+            if owner != lesson_id or earlier == lesson_id:
+                message = f'"{earlier}" cannot be an earlier id: it belongs to {owner}'
+                yield documents[lesson_id].fault(("was", index), "E217", message)
+
+
+def _concepts(
+    folder: Path, named: _Named, faults: list[Fault]
+) -> tuple[Mapping[str, Concept] | None, Document | None]:
+    """The glossary and its file; None where it has faults, which are all that is said then."""
     path = folder / "concepts.yaml"
     if not path.is_file():
-        return {}
-    document = read(path, _shown(folder, "concepts.yaml"))
+        return {}, None
+    document = read(path, named("concepts.yaml"))
     glossary, found = validated(Glossary, document)
     faults += [*document.faults, *found]
-    return glossary.concepts if glossary else None
+    return (glossary.concepts, document) if glossary else (None, document)
 
 
 def _newer_format(document: Document) -> Fault | None:
@@ -177,34 +244,3 @@ def _missing(document: Document, info: PackInfo | None, lesson_id: str, folder: 
                 loc, "E220", message, help=did_you_mean(lesson_id, _present(folder))
             )
     raise AssertionError(lesson_id)
-
-
-def _prerequisites(
-    lessons: Mapping[str, Lesson],
-    documents: Mapping[str, Document],
-    concepts: Mapping[str, Concept] | None,
-) -> Iterator[Fault]:
-    """Concepts nobody explains, and lessons that need what comes later or never."""
-    teachers: dict[str, str] = {}
-    for lesson_id, lesson in lessons.items():
-        for concept in lesson.teaches:
-            teachers.setdefault(concept, lesson_id)
-    order = list(lessons)
-    for lesson_id, lesson in lessons.items():
-        document = documents[lesson_id]
-        for key, names in (("teaches", lesson.teaches), ("requires", lesson.requires)):
-            for index, concept in enumerate(names):
-                if concepts is not None and concept not in concepts:
-                    message = f'concepts.yaml has no "{concept}"'
-                    near = did_you_mean(concept, sorted(concepts))
-                    yield document.fault((key, index), "E403", message, help=near)
-        for index, concept in enumerate(lesson.requires):
-            teacher = teachers.get(concept)
-            if concepts is not None and concept not in concepts:
-                continue
-            if teacher is None:
-                message = f'needs "{concept}", which no lesson teaches'
-                yield document.fault(("requires", index), "E401", message)
-            elif order.index(teacher) >= order.index(lesson_id):
-                message = f'needs "{concept}", first taught in {teacher}'
-                yield document.fault(("requires", index), "E401", message)

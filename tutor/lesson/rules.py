@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
+from tutor.lesson.checks.tensors import Grad
+from tutor.lesson.checks.trouble import FindingCheck, Raises
 from tutor.lesson.document import Document, Loc
 from tutor.lesson.faults import Fault, did_you_mean
 from tutor.lesson.lesson import Lesson
@@ -24,6 +26,7 @@ from tutor.lesson.steps import (
     Write,
 )
 from tutor.lesson.versions import BadRange, parse_range
+from tutor.lesson.walk import bound, checks_at, name_of, names_in, started, texts_of
 
 
 class _HasId(Protocol):
@@ -44,9 +47,64 @@ def faults_of(lesson: Lesson, document: Document, expected_id: str) -> list[Faul
     found += _twice(document, ("steps",), lesson.steps)
     found += _twice(document, ("recall",), lesson.recall)
     found += _python(document, ("setup",), lesson.setup)
+    found += _earlier_ids(document, lesson.steps)
     for index, step in enumerate(lesson.steps):
         found += _step(document, ("steps", index), step)
+        found += _of_setup(document, ("steps", index), lesson.setup, step)
     return found
+
+
+def _earlier_ids(document: Document, steps: Sequence[AnyStep]) -> Iterator[Fault]:
+    """Earlier ids of steps that another step has now, or had too."""
+    owners = {step.id: step.id for step in steps}
+    for row, step in enumerate(steps):
+        for index, earlier in enumerate(step.was):
+            owner = owners.setdefault(earlier, step.id)
+            if owner != step.id or earlier == step.id:
+                message = f'"{earlier}" cannot be an earlier id: it belongs to "{owner}"'
+                yield document.fault(("steps", row, "was", index), "E217", message)
+
+
+def _of_setup(document: Document, loc: Loc, setup: str, step: AnyStep) -> Iterator[Fault]:
+    """What checks ask of the setup that it does not make."""
+    made = bound(setup)
+    if made is None:
+        return
+    for below, check in checks_at(step):
+        asked = [
+            ((*loc, *place), name, f"start.{name}")
+            for place, text in texts_of(below, check)
+            for name in sorted(started(text))
+        ]
+        if isinstance(check.body, Grad) and check.body.numeric is not None:
+            name = min(names_in(check.body.of), default="")
+            place = (*loc, *below, "grad", "of")
+            asked.append((place, name, f'"numeric" moves {name} right after the setup'))
+        for place, name, said in asked:
+            if name not in made:
+                message = f'{said}: the setup makes no "{name}"'
+                yield document.fault(place, "E216", message, help=_made(made))
+
+
+def _made(names: Iterable[str]) -> str:
+    known = sorted(set(names) - {"torch"})
+    return f"it makes {', '.join(known)}" if known else "give the lesson a setup: that makes it"
+
+
+def _lines(document: Document, loc: Loc, step: Run | Predict) -> Iterator[Fault]:
+    """Lines that checks speak of and the code does not have."""
+    if isinstance(step, Run) and step.editable:
+        return
+    last = len(step.code.splitlines())
+    for below, check in checks_at(step):
+        if not isinstance(check.body, (Raises, FindingCheck)):
+            continue
+        for key in ("at_line", "cause_line"):
+            line = getattr(check.body, key, None)
+            if line is not None and not 1 <= line <= last:
+                message = f"the code has no line {line}"
+                place = (*loc, *below, name_of(check), key)
+                yield document.fault(place, "E218", message, help=f"its lines are 1 to {last}")
 
 
 def _step(document: Document, loc: Loc, step: AnyStep) -> Iterator[Fault]:
@@ -66,7 +124,10 @@ def _step(document: Document, loc: Loc, step: AnyStep) -> Iterator[Fault]:
         yield document.fault(loc, "E213", message, help="give checks:")
     if isinstance(step, (Fix, Write, Break)) and step.solution is None:
         yield document.fault(loc, "E213", f'"{step.id}" has no solution', help="give solution:")
+    elif isinstance(step, Order):
+        yield from _order(document, loc, step)
     if isinstance(step, (Run, Predict)):
+        yield from _lines(document, loc, step)
         yield from _python(document, (*loc, "code"), step.code)
     yield from _python(document, (*loc, "solution"), step.solution or "")
     for index, other in enumerate(step.also):
@@ -109,6 +170,20 @@ def _fill(document: Document, loc: Loc, step: Fill) -> Iterator[Fault]:
         yield document.fault((*loc, "blanks", name), "E212", message, key=True)
     filled = step.filled({name: blank.answer for name, blank in step.blanks.items()})
     yield from _python(document, (*loc, "code"), filled)
+
+
+def _order(document: Document, loc: Loc, step: Order) -> Iterator[Fault]:
+    known = {line.strip() for line in step.lines}
+    for index, line in enumerate(step.extra):
+        if line.strip() in known:
+            message = "this line is also one of lines:, so no order could tell it apart"
+            yield document.fault((*loc, "extra", index), "E219", message)
+    try:
+        ast.parse("\n".join(step.lines))
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as problem:
+        told = problem.msg if isinstance(problem, SyntaxError) else problem
+        message = f'"lines" in this order are not Python: {told}'
+        yield document.fault((*loc, "lines"), "E214", message)
 
 
 def _twice(document: Document, loc: Loc, items: Iterable[_HasId]) -> Iterator[Fault]:

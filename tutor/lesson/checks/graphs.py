@@ -221,11 +221,12 @@ class Saved(Body):
         return self
 
     @property
-    def _by_name(self) -> bool:
+    def by_name(self) -> bool:
+        """Whether `of` is the name of a node, not of a tensor."""
         return "Backward" in self.of or "::" in self.of
 
     def asks(self) -> tuple[Probe, ...]:
-        names = [] if self._by_name else [self.of]
+        names = [] if self.by_name else [self.of]
         if self.shares_storage_with is not None:
             names.append(self.shares_storage_with)
         return tuple(question("tensor", of=name) for name in names)
@@ -245,7 +246,7 @@ class Saved(Body):
             parts.append(f"finds what it kept {self.state}")
         if self.shares_storage_with is not None:
             parts.append(f"keeps memory of `{self.shares_storage_with}`")
-        where = self.of if self._by_name else f"the node of `{self.of}`"
+        where = self.of if self.by_name else f"the node of `{self.of}`"
         return f"{where} {listed(parts)}"
 
     def judge(self, evidence: Evidence) -> Outcome:
@@ -263,7 +264,7 @@ class Saved(Body):
             found(len(saves) == self.count, f"keeps {self.count} tensors")
         fits = [s for s in saves if self._fits(s, evidence, node)]
         if {"save", "role", "version", "state", "shares_storage_with"} & self.model_fields_set:
-            found(bool(fits), self.says().split(" ", 1)[1] if self._by_name else self.says())
+            found(bool(fits), self.says().split(" ", 1)[1] if self.by_name else self.says())
         return together(outcomes)
 
     def _fits(self, save: Save, evidence: Evidence, node: NodeState) -> bool:
@@ -282,7 +283,7 @@ class Saved(Body):
 
     def _node(self, evidence: Evidence) -> NodeState:
         state = evidence.state
-        if self._by_name:
+        if self.by_name:
             known: Iterable[NodeState] = (n for n in state.nodes.values() if n.name == self.of)
             latest = max(known, key=lambda n: n.moment, default=None)
             if latest is None:

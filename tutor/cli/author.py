@@ -1,0 +1,38 @@
+"""`author`: the commands for those who write lessons, each imported when it is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+from tutor.cli.root import Entry
+
+COMMANDS = {
+    "lint": Entry("tutor.cli.author_lint", "lint_command", "Find faults without running anything."),
+}
+"""In the order of the help."""
+
+
+class Group(click.Group):
+    """A group whose commands are imported late."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        command = getattr(import_module(entry.module), entry.attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+
+
+@click.group(cls=Group)
+def author() -> None:
+    """Write lessons: begin a pack, find its faults, prove what it promises, try it out."""
