@@ -30,11 +30,15 @@ def test_a_page_begins_with_its_rule_and_says_what_it_means(code: str) -> None:
     assert len(summary(code)) > 30
 
 
+HISTORY = ["W501"]
+"""Rules that only two states of a pack can break: see test_versions."""
+
+
 def linted(folder: Path) -> set[str]:
     return {fault.code for fault in lint([folder]).faults}
 
 
-@pytest.mark.parametrize("code", sorted(set(RULES) - set(PROVED)))
+@pytest.mark.parametrize("code", sorted(set(RULES) - set(PROVED) - set(HISTORY)))
 def test_the_example_breaks_the_rule_and_the_other_breaks_none(code: str, tmp_path: Path) -> None:
     assert code in linted(build(tmp_path / "refused", section(page(code), "Refused")))
     assert linted(build(tmp_path / "accepted", section(page(code), "Accepted"))) == set()

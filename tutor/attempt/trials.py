@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -64,7 +64,7 @@ def _trials(step: AnyStep) -> Iterator[Trial]:
             yield Trial(step, "also", code, index=index)
     if isinstance(step, (Fill, Order, Fix, Write, Break)):
         yield Trial(step, "empty", "")
-        shorter = without_last_statement(_solution(step))
+        shorter = without_last_statement(solved(step))
         if shorter:
             yield Trial(step, "cut", shorter)
     for index, mistake in enumerate(step.mistakes):
@@ -83,11 +83,14 @@ def _fill(step: Fill) -> Iterator[Trial]:
             index += 1
 
 
-def _solution(step: AnyStep) -> str:
+def solved(step: AnyStep) -> str:
+    """The code of somebody who solved a step, "" where there is none."""
     if isinstance(step, Fill):
         return step.filled({name: blank.answer for name, blank in step.blanks.items()})
     if isinstance(step, Order):
         return "\n".join(step.lines) + "\n"
+    if isinstance(step, (Predict, Run)):
+        return step.code
     return step.solution or ""
 
 
@@ -108,23 +111,40 @@ def without_last_statement(code: str) -> str:
 
 
 async def run_trials(
-    attempts: Attempts, lesson: Lesson, trials: Sequence[Trial], jobs: int = 2
+    attempts: Attempts,
+    lesson: Lesson,
+    trials: Sequence[Trial],
+    gate: asyncio.Semaphore,
+    told: Callable[[], None] = lambda: None,
 ) -> list[Attempt]:
-    """Try every code, at most `jobs` at a time; equal programs of one step run once."""
-    gate = asyncio.Semaphore(jobs)
+    """Try every code, as many at a time as `gate` lets; equal programs of one step run once.
+
+    `told` is called when one is done, also for those that needed no run of their own.
+    """
     running: dict[tuple[str, str], asyncio.Task[Attempt]] = {}
 
     async def one(trial: Trial) -> Attempt:
         async with gate:
-            return await attempts.try_async(lesson, trial.step, trial.code, trial.answer)
+            return await attempts.try_async(
+                lesson, trial.step, trial.code, trial.answer, carried=carried(lesson, trial.step)
+            )
 
     for trial in trials:
         key = (trial.step.id, code_of(trial.step, trial.code, trial.answer))
         if key not in running:
             running[key] = asyncio.create_task(one(trial))
+        running[key].add_done_callback(lambda _: told())
     try:
         await asyncio.gather(*running.values())
     finally:
         for task in running.values():
             task.cancel()
     return [running[t.step.id, code_of(t.step, t.code, t.answer)].result() for t in trials]
+
+
+def carried(lesson: Lesson, step: AnyStep) -> tuple[str, ...]:
+    """What a learner who solved the steps before this one brings along."""
+    if not lesson.carry:
+        return ()
+    before = lesson.steps[: lesson.steps.index(step)]
+    return tuple(code for each in before if (code := solved(each)))

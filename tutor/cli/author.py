@@ -10,6 +10,7 @@ from tutor.cli.root import Entry
 
 COMMANDS = {
     "lint": Entry("tutor.cli.author_lint", "lint_command", "Find faults without running anything."),
+    "check": Entry("tutor.cli.author_check", "check_command", "Prove all that lessons promise."),
 }
 """In the order of the help."""
 
