@@ -9,7 +9,10 @@ from __future__ import annotations
 import ast
 import logging
 
+import msgspec
+
 from tutor.explain import source
+from tutor.explain.build import note
 from tutor.explain.finding import Edit, Finding, FindingPlace, Fix, Spot
 from tutor.explain.history import Failure, History
 from tutor.explain.messages import Words, words
@@ -50,7 +53,7 @@ def findings(trace: Trace) -> list[Finding]:
             _log.exception("the kind %s could not look at this run", kind.id)
             continue
         if explained is not None:
-            found.append(explained)
+            found.append(_handed_on(history, failure, explained))
             break
     for kind in KINDS:
         if kind.ran is None:
@@ -64,6 +67,14 @@ def findings(trace: Trace) -> list[Finding]:
         if found and found[0].kind == "other" and _own_check(history, failure):
             return found[1:] + found[:1]  # the check tells that, the warnings tell why
     return sorted(found, key=lambda one: _ORDER[one.severity])
+
+
+def _handed_on(history: History, failure: Failure, one: Finding) -> Finding:
+    """The finding with the place where the program raised another error instead."""
+    place = history.place("surfaced", failure.handed_on, None, note("handed-on"))
+    if place is None:
+        return one
+    return msgspec.structs.replace(one, places=(*one.places, place))
 
 
 def _own_check(history: History, failure: Failure) -> bool:

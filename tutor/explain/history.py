@@ -18,6 +18,10 @@ from tutor.trace.state import NodeState, OpState, PassState, TensorState, WriteS
 
 ACCUMULATE = "AccumulateGrad"
 
+_CHAIN = re.compile(
+    r"\n(?:The above exception was the direct cause of the following exception"
+    r"|During handling of the above exception, another exception occurred):\n"
+)
 _FRAME = re.compile(r'File "([^"\n]+)", line (\d+), in (.+)')
 
 
@@ -27,7 +31,8 @@ class Failure:
 
     `run` is the backward pass that raised it, `op` the call that did; both None for an
     exception of ordinary Python code. `library` are the library frames below the user's line,
-    outermost first, each (file, function).
+    outermost first, each (file, function). `handed_on` is where the program raised another one
+    in its place (`raise … from error`).
     """
 
     kind: str
@@ -37,6 +42,7 @@ class Failure:
     run: PassState | None = None
     op: OpState | None = None
     library: tuple[tuple[str, str], ...] = ()
+    handed_on: Site = ()
 
     def inside(self, part: str) -> bool:
         """Whether the error came out of a library file whose path contains this."""
@@ -338,18 +344,45 @@ class History:
                 assert run.error is not None
                 return Failure(*run.error, run.site, run.moment, run, None)
             return None
+        first = self._handed_on(raised, failed)
+        if first is not None:
+            return first
         message = raised.message
         run_of = next((r for r in reversed(failed) if r.error and r.error[1] == message), None)
         op_of = next(
             (op for op in reversed(self.ops) if op.event.error and op.event.error[1] == message),
             None,
         )
-        below = self._library(raised)
+        below = self._library(raised.traceback)
         for seen in (op_of, run_of):
             if seen is not None and self._fits(seen.site, raised):
                 return Failure(raised.kind, message, seen.site, seen.moment, run_of, op_of, below)
         site, moment = self._where_raised(raised)
         return Failure(raised.kind, message, site, moment, run_of, op_of, below)
+
+    def _handed_on(self, raised: ev.Raised, failed: list[PassState]) -> Failure | None:
+        """The first error of a chain, where a `raise` of the program's own handed it on."""
+        parts = _CHAIN.split(raised.traceback)
+        if len(parts) < 2 or not raised.frames:
+            return None
+        file, line, _ = raised.frames[-1]
+        if not isinstance(source.statement(self.text(file), line), ast.Raise):
+            return None
+        site, _ = self._where_raised(raised)
+        ops = [op for op in self.ops if op.event.error]
+        for part in parts[:-1]:
+            below = self._library(part)
+            run_of = next((r for r in reversed(failed) if r.error and r.error[1] in part), None)
+            op_of = next(
+                (o for o in reversed(ops) if o.event.error and o.event.error[1] in part), None
+            )
+            for seen, error in (
+                (op_of, op_of.event.error if op_of else None),
+                (run_of, run_of.error if run_of else None),
+            ):
+                if seen is not None and error is not None and error[1]:
+                    return Failure(*error, seen.site, seen.moment, run_of, op_of, below, site)
+        return None
 
     def _fits(self, site: Site, raised: ev.Raised) -> bool:
         """Whether a site is where the traceback says that the error came out."""
@@ -357,9 +390,9 @@ class History:
             return bool(site)
         return bool(site) and (site[-1].file, site[-1].line) == raised.frames[-1][:2]
 
-    def _library(self, raised: ev.Raised) -> tuple[tuple[str, str], ...]:
-        """The library frames at the end of the traceback that Python printed."""
-        text = raised.traceback.rsplit("Traceback (most recent call last):", 1)[-1]
+    def _library(self, traceback: str) -> tuple[tuple[str, str], ...]:
+        """The library frames at the end of a traceback that Python printed."""
+        text = traceback.rsplit("Traceback (most recent call last):", 1)[-1]
         found: list[tuple[str, str]] = []
         for file, _, function in _FRAME.findall(text):
             if file in self.trace.texts:

@@ -59,7 +59,9 @@ def kept_graphs(history: History) -> list[Kept]:
         chained = _chained(history, alive)
         below = history.last.walk(alive[-1].event.node) if chained else iter(alive)
         passes = {node.visited[-1] for node in below if node.visited and node.event.leaf == NONE}
-        over = len(passes) >= GROWN
+        # A pass of the newest node's own iteration does not tell that an old graph is kept.
+        earlier = [run for run in passes if history.last.passes[run].moment < last]
+        over = len(earlier) >= GROWN
         if passes and not over:
             continue
         found.append(Kept(tuple(alive), members[-1], chained, over))
