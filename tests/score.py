@@ -1,7 +1,8 @@
 """Scores `explain` on a folder of cases, as its README says: `python -m tests.score [FOLDER …]`.
 
 For each NNN.py with a NNN.yaml: is the first finding of the right kind, on a culprit line,
-surfaced and witnessed where it should be, and is the repaired program left alone? Programs
+surfaced and witnessed where it should be, and is the repaired program left alone? Of the cases
+that end in an error it counts those whose first finding has a fix that was proved. Programs
 without a yaml are healthy: they must get no error and no warning. With `-v` each miss is shown.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,6 +44,7 @@ SAME_MESSAGE = {
 NOTES_COUNT = {"zero-grad-op", "grad-accumulation", "graph-memory", "retain-grad"}
 
 Run = Callable[[Program], Trace]
+Prove = Callable[[Trace, list[Finding]], Sequence[Finding]]
 
 
 @dataclass
@@ -52,6 +54,8 @@ class Result:
     name: str
     marks: dict[str, bool | None] = field(default_factory=dict)
     detail: str = ""
+    proved: bool | None = None
+    """Whether a fix of the first finding was run and proved; None where that is not asked."""
 
     @property
     def good(self) -> bool:
@@ -82,7 +86,9 @@ def same_kind(got: str, wanted: str, message: str) -> bool:
     return "does not require grad" in message and {got, wanted} <= SAME_MESSAGE
 
 
-def score_case(path: Path, run: Run, profile: Profile = "script") -> Result:
+def score_case(
+    path: Path, run: Run, profile: Profile = "script", prove: Prove | None = None
+) -> Result:
     """The marks of a program with a yaml, and of its repaired version."""
     case = yaml.safe_load(path.with_suffix(".yaml").read_text(encoding="utf-8"))
     trace = run(program_of(path, None, profile))
@@ -102,6 +108,9 @@ def score_case(path: Path, run: Run, profile: Profile = "script") -> Result:
     marks["surfaced"] = bool(surfaced & set(expected))
     wanted = case.get("witness_lines")
     marks["witness"] = bool(witness & set(wanted)) if wanted else None
+    if prove is not None and case["outcome"] == "error":
+        told = prove(trace, [first]) if first is not None else ()
+        result.proved = any(fix.verified for one in told for fix in one.fixes)
     repaired = path.with_name(path.stem + "-fixed.py")
     fixed = run(program_of(repaired, case["fixed_code"], profile))
     false = [one for one in findings(fixed) if one.severity != "note"]
@@ -129,12 +138,12 @@ def score_healthy(path: Path, run: Run, profile: Profile = "script") -> Result:
     return result
 
 
-def score(folder: Path, run: Run, jobs: int = 2) -> list[Result]:
+def score(folder: Path, run: Run, jobs: int = 2, prove: Prove | None = None) -> list[Result]:
     """The results of all programs of a folder."""
 
     def one(path: Path) -> Result:
         if path.with_suffix(".yaml").exists():
-            return score_case(path, run)
+            return score_case(path, run, prove=prove)
         return score_healthy(path, run)
 
     paths = [p for p in sorted(folder.glob("*.py")) if p.stem not in ("check", "__init__")]
@@ -142,7 +151,7 @@ def score(folder: Path, run: Run, jobs: int = 2) -> list[Result]:
         return list(pool.map(one, paths))
 
 
-def table(results: Iterable[Result], verbose: bool) -> str:
+def table(results: Sequence[Result], verbose: bool) -> str:
     """The misses, and how often each mark was right."""
     rows = []
     counts: dict[str, list[int]] = {}
@@ -157,11 +166,18 @@ def table(results: Iterable[Result], verbose: bool) -> str:
             if verbose:
                 rows.append(f"      {result.detail}")
     rows += [f"{mark:10} {good:4} of {asked:4}" for mark, (good, asked) in counts.items()]
+    proved = [result for result in results if result.proved is not None]
+    if proved:
+        good = sum(bool(result.proved) for result in proved)
+        rows.append(f"{'proved fix':10} {good:4} of {len(proved):4} that end in an error")
+        if verbose:
+            rows += [f"      none for {one.name}" for one in proved if not one.proved]
     return "\n".join(rows)
 
 
 def main(arguments: list[str]) -> int:
     """Score the folders (the cases and the healthy programs here by default)."""
+    from tutor.diagnose import verified
     from tutor.run import Runner
 
     folders = [Path(a) for a in arguments if not a.startswith("-")]
@@ -171,7 +187,9 @@ def main(arguments: list[str]) -> int:
         results = [
             result
             for folder in folders or [HERE / "cases", HERE / "healthy"]
-            for result in score(folder, runner.run)
+            for result in score(
+                folder, runner.run, prove=lambda trace, found: verified(trace, found, runner)
+            )
         ]
     finally:
         runner.close()

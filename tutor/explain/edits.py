@@ -70,7 +70,7 @@ def insert_after(text: str, file: str, number: int, code: str) -> Edit | None:
 def delete(text: str, file: str, number: int) -> Edit | None:
     """Take a simple statement out, where others stay in its block."""
     node = source.simple_statement(text, number)
-    if node is None or len(_block_of(text, node)) < 2:
+    if node is None or len(block_of(text, node)) < 2:
         return None
     return Edit(file, node.lineno, node.end_lineno or node.lineno, "")
 
@@ -80,7 +80,7 @@ def move_after(text: str, file: str, number: int, target: int) -> Edit | None:
     node, end = source.simple_statement(text, number), source.simple_statement(text, target)
     if node is None or end is None:
         return None
-    block = _block_of(text, node)
+    block = block_of(text, node)
     if node not in block or end not in block or block.index(node) >= block.index(end):
         return None
     rows = source.lines(text)
@@ -95,7 +95,7 @@ def move_before(text: str, file: str, number: int, target: int) -> Edit | None:
     node, start = source.simple_statement(text, number), source.simple_statement(text, target)
     if node is None or start is None:
         return None
-    block = _block_of(text, node)
+    block = block_of(text, node)
     if node not in block or start not in block or block.index(node) <= block.index(start):
         return None
     rows = source.lines(text)
@@ -206,6 +206,18 @@ def insert_method(text: str, file: str, number: int, before: str, call: str) -> 
     return rewrite_calls(text, file, number, change)
 
 
+def rename_method(text: str, file: str, number: int, old: str, new: str) -> Edit | None:
+    """Call another method on this line: `.sample()` → `.rsample()`."""
+
+    def change(found: ast.Call) -> str | None:
+        if not isinstance(found.func, ast.Attribute) or found.func.attr != old:
+            return None
+        rest = segment(text, found)[len(segment(text, found.func)) :]
+        return f"{segment(text, found.func.value)}.{new}{rest}"
+
+    return rewrite_calls(text, file, number, change)
+
+
 def rename_call(text: str, file: str, number: int, old: str, new: str) -> Edit | None:
     """Write another function's name on this line: `inference_mode` → `no_grad`."""
     row = source.line(text, number)
@@ -283,7 +295,7 @@ def under_no_grad(text: str, file: str, number: int) -> Edit | None:
     if node is None:
         return None
     first, last = node.lineno, node.end_lineno or node.lineno
-    for other in _block_of(text, node):
+    for other in block_of(text, node):
         if other.lineno != last + 1 or not isinstance(other, type(node)):
             continue
         if isinstance(other, ast.AugAssign) or (
@@ -294,11 +306,12 @@ def under_no_grad(text: str, file: str, number: int) -> Edit | None:
             last = other.end_lineno or other.lineno
     space = source.indent(text, first)
     body = [("    " + row) if row.strip() else row for row in source.lines(text)[first - 1 : last]]
-    name = "torch.no_grad()" if _imports_torch(text) else "__import__('torch').no_grad()"
+    name = "torch.no_grad()" if imports_torch(text) else "__import__('torch').no_grad()"
     return Edit(file, first, last, "\n".join([f"{space}with {name}:", *body]))
 
 
-def _imports_torch(text: str) -> bool:
+def imports_torch(text: str) -> bool:
+    """Whether a source says `import torch`, so that the name `torch` is there."""
     module = source.tree(text)
     return module is None or any(
         isinstance(node, ast.Import) and any(a.name == "torch" and not a.asname for a in node.names)
@@ -383,7 +396,8 @@ def _starts_line(text: str, node: ast.stmt) -> bool:
     return not source.line(text, node.lineno).encode()[: node.col_offset].strip()
 
 
-def _block_of(text: str, node: ast.stmt) -> list[ast.stmt]:
+def block_of(text: str, node: ast.stmt) -> list[ast.stmt]:
+    """The statements among which this one stands, [] where it is not found."""
     module = source.tree(text)
     for parent in ast.walk(module) if module is not None else ():
         for field in ("body", "orelse", "finalbody"):

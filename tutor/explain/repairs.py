@@ -39,13 +39,18 @@ def divisor_detached(text: str, file: str, number: int) -> Edit | None:
     return None
 
 
-def result_detached(text: str, file: str, number: int) -> Edit | None:
-    """`target = …` → `target = (…).detach()`; the same for a returned value."""
+def result_detached(text: str, file: str, number: int, *, any_target: bool = False) -> Edit | None:
+    """`target = …` → `target = (…).detach()`; the same for a returned value.
+
+    A target that is no name (`self.kept = …`) counts only where it is asked for.
+    """
     node = source.simple_statement(text, number)
     if not isinstance(node, ast.Assign | ast.Return) or node.value is None:
         return None
-    if isinstance(node, ast.Assign) and not isinstance(node.targets[0], ast.Name):
-        return None
+    if isinstance(node, ast.Assign):
+        fits = (ast.Name, ast.Attribute, ast.Subscript) if any_target else (ast.Name,)
+        if not isinstance(node.targets[0], fits):
+            return None
     value = edits.segment(text, node.value)
     simple = isinstance(node.value, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
     new = f"{value}.detach()" if simple else f"({value}).detach()"

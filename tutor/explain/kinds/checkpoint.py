@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from tutor.explain import edits, source
+from tutor.explain import edits, rewrites, source
 from tutor.explain.build import finding, fix, note, surfaced
 from tutor.explain.finding import Fact, Finding, FindingPlace, Fix
 from tutor.explain.flow import behind, frozen_lines
@@ -104,7 +104,25 @@ def _differs(history: History, failure: Failure) -> Finding:
         cause=causes,
         witness=witness[-1:],
         surfaced=[_shown_at_backward(history, failure), surfaced(history)],
+        fixes=_without(history, calls),
     )
+
+
+def _without(history: History, calls: list[OpState]) -> list[Fix | None]:
+    """The random state kept, or the function called without a checkpoint."""
+    found: list[Fix | None] = []
+    for op in calls[-1:]:
+        here = op.site[-1]
+        text = history.text(here.file)
+        kept = edits.set_keyword(
+            text, here.file, here.line, "checkpoint", "preserve_rng_state", "True"
+        )
+        plain = rewrites.plain_call(text, here.file, here.line, "checkpoint")
+        found += [
+            fix("keep-rng", {"line": here.line}, kept),
+            fix("no-checkpoint", {"line": here.line}, plain),
+        ]
+    return found
 
 
 def _shown_at_backward(history: History, failure: Failure) -> FindingPlace | None:

@@ -8,6 +8,7 @@ from tutor.explain import edits, source
 from tutor.explain.build import finding, fix, note, surfaced
 from tutor.explain.finding import Edit, Fact, Finding, FindingPlace, Fix
 from tutor.explain.history import Failure, History, bare
+from tutor.trace import Place
 
 KIND = "dtype-no-grad"
 
@@ -33,9 +34,23 @@ def raised(history: History, failure: Failure) -> Finding | None:
     first = next((place for place in causes if place is not None), None)
     if first is not None:
         fixes.append(fix("float", {"line": first.line}, _as_float(history, first)))
+    if failure.site:
+        fixes += _no_flag(history, failure.site[-1])
     return finding(
         KIND, "error", "plain", facts, cause=causes, surfaced=[surfaced(history)], fixes=fixes
     )
+
+
+def _no_flag(history: History, here: Place) -> list[Fix | None]:
+    """Whole numbers that are meant as such need no gradient: the flag goes."""
+    text = history.text(here.file)
+    edit = edits.set_keyword(text, here.file, here.line, "Parameter", "requires_grad", "False")
+    edit = edit or edits.add_keyword(
+        text, here.file, here.line, "Parameter", "requires_grad", "False"
+    )
+    edit = edit or edits.drop_keyword(text, here.file, here.line, "requires_grad")
+    edit = edit or edits.drop_method(text, here.file, here.line, "requires_grad_")
+    return [fix("no-flag", {"line": here.line}, edit)]
 
 
 def _as_float(history: History, place: FindingPlace) -> Edit | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tutor.explain.build import finding, note, surfaced
-from tutor.explain.finding import Fact, Finding, FindingPlace
+from tutor.explain import edits, rewrites
+from tutor.explain.build import finding, fix, note, surfaced
+from tutor.explain.finding import Fact, Finding, FindingPlace, Fix
 from tutor.explain.history import Failure, History, bare
 from tutor.explain.patterns import fits, kind_of
 
@@ -58,7 +59,25 @@ def raised(history: History, failure: Failure) -> Finding | None:
         cause=[history.place("cause", failure.site, failure.moment, note("not-in-transform"))],
         witness=[witness],
         surfaced=[surfaced(history)],
+        fixes=_fixes(history, failure, variant),
     )
+
+
+def _fixes(history: History, failure: Failure, variant: str) -> list[Fix | None]:
+    here = failure.site[-1]
+    text, line = history.text(here.file), {"line": here.line}
+    if variant == "branch":
+        edit = rewrites.chosen_by_where(text, here.file, here.line)
+        return [fix("where", dict(line), edit)]
+    if variant == "write":
+        return [fix("out-of-place", dict(line), edits.out_of_place(text, here.file, here.line))]
+    if variant == "random":
+        call = next((p for p in reversed(failure.site) if "vmap" in history.code(p)), None)
+        if call is not None:
+            where = (history.text(call.file), call.file, call.line, "vmap", "randomness")
+            edit = edits.add_keyword(*where, "'different'")
+            return [fix("randomness", {"line": call.line}, edit)]
+    return []
 
 
 def _entered(history: History, failure: Failure) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from tutor.explain import edits, source
+from tutor.explain import edits, rewrites, source
 from tutor.explain.build import finding, fix, note, surfaced
 from tutor.explain.custom import method_around
 from tutor.explain.finding import Fact, Finding, FindingPlace, Fix
@@ -111,12 +111,17 @@ def _registration(history: History, failure: Failure, here: Place) -> Finding | 
     facts: dict[str, Fact] = {"register": used[0], "message": _first(failure)}
     causes = [history.place("cause", failure.site, failure.moment, note("refused"))]
     variant = "refused"
+    fixes: list[Fix | None] = []
     if "require" in failure.message and "grad" in failure.message:
         variant = "no-grad"
         off = _grad_off(history, failure)
         if off is not None:
             causes.append(off)
-    return finding(KIND, "error", variant, facts, cause=causes, surfaced=[surfaced(history)])
+            taken = rewrites.without_block(history.text(off.file), off.file, off.line)
+            fixes.append(fix("record", {"line": off.line}, taken))
+    return finding(
+        KIND, "error", variant, facts, cause=causes, surfaced=[surfaced(history)], fixes=fixes
+    )
 
 
 def _grad_off(history: History, failure: Failure) -> FindingPlace | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tutor.explain import edits
+from tutor.explain import edits, rewrites
 from tutor.explain.build import finding, fix, note, surfaced
 from tutor.explain.custom import function_of
 from tutor.explain.finding import Fact, Finding, FindingPlace, Fix
@@ -52,6 +52,10 @@ def _finding(
     where: FindingPlace | None,
 ) -> Finding:
     fixes: list[Fix | None] = []
+    if where is not None and variant in ("no-grad", "inference") and facts.get("block_line"):
+        line = int(str(facts["block_line"]))
+        taken = rewrites.without_block(history.text(where.file), where.file, line)
+        fixes.append(fix("record", {"line": line}, taken))
     if cause is not None:
         edit = edits.out_of_place(history.text(cause.file), cause.file, cause.line)
         fixes.append(fix("out-of-place", {"line": cause.line}, edit))

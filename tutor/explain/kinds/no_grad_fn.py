@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from tutor.explain import edits
+from tutor.explain import edits, rewrites, source
 from tutor.explain.build import finding, fix, note, surfaced
 from tutor.explain.finding import Fact, Finding, FindingPlace, Fix
 from tutor.explain.flow import Behind, Cut, behind, frozen_lines
 from tutor.explain.history import Failure, History, bare
-from tutor.trace import NONE
+from tutor.trace import NONE, Place
+from tutor.trace.state import OpState
 
 KIND = "no-grad-fn"
 
@@ -42,7 +43,15 @@ def raised(history: History, failure: Failure) -> Finding | None:
             history.place("cause", op.site, op.moment, note("freezes"))
             for op in sorted(frozen, key=lambda op: -op.moment)
         ]
-        return finding(KIND, "error", "frozen", facts, cause=places, surfaced=[seen])
+        return finding(
+            KIND,
+            "error",
+            "frozen",
+            facts,
+            cause=places,
+            surfaced=[seen],
+            fixes=_unfrozen(history, frozen),
+        )
     return _never(history, came, root, facts, seen)
 
 
@@ -157,4 +166,53 @@ def _fixes(history: History, cut: Cut) -> list[Fix | None]:
     if cut.reason == "data":
         edit = edits.drop_attribute(text, place.file, place.line, "data")
         return [fix("drop-data", {"line": place.line}, edit)]
+    if cut.block is not None:
+        return [recorded(history, cut.block)]
+    if cut.reason == "values":
+        return _kept_as_tensor(history, cut)
+    if cut.reason == "sample":
+        drawn = edits.rename_method(text, place.file, place.line, "sample", "rsample")
+        return [fix("rsample", {"line": place.line}, drawn)]
     return []
+
+
+def recorded(history: History, block: Place) -> Fix | None:
+    """Gradients stay on where a line turned them off."""
+    text = history.text(block.file)
+    edit = rewrites.without_block(text, block.file, block.line)
+    if edit is not None:
+        return fix("record", {"line": block.line}, edit)
+    if source.function_at(text, block.line) is not None:
+        scoped = rewrites.scoped_no_grad(text, block.file, block.line)
+        if scoped is not None:
+            return fix("scoped", {"line": block.line}, scoped)
+    dropped = edits.delete(text, block.file, block.line)
+    return fix("record", {"line": block.line}, dropped)
+
+
+def _kept_as_tensor(history: History, cut: Cut) -> list[Fix | None]:
+    """Where values left torch they stay tensors, and where they came back they are stacked."""
+    out = cut.site[-1]
+    left = rewrites.as_tensor(history.text(out.file), out.file, out.line)
+    facts: dict[str, Fact] = {"line": out.line}
+    if cut.created is None or not cut.created.site:
+        return [fix("keep-tensor", facts, left)]
+    back = cut.created.site[-1]
+    text = history.text(back.file)
+    stacked = rewrites.of_tensors(text, back.file, back.line)
+    if (out.file, out.line) == (back.file, back.line):
+        if left is None:
+            return [fix("stack", facts, stacked)]
+        both = rewrites.of_tensors(edits.apply(text, [left]), back.file, back.line)
+        return [fix("stack", facts, both)]
+    return [fix("keep-tensor", facts, left, stacked), fix("keep-tensor", facts, left)]
+
+
+def _unfrozen(history: History, frozen: list[OpState]) -> list[Fix | None]:
+    found: dict[tuple[str, int], Fix | None] = {}
+    for op in frozen:
+        here = op.site[-1]
+        text = history.text(here.file)
+        edit = rewrites.trainable(text, here.file, here.line)
+        found.setdefault((here.file, here.line), fix("trainable", {"line": here.line}, edit))
+    return list(found.values())

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
-from tutor.explain import source
-from tutor.explain.build import finding, note, surfaced
-from tutor.explain.finding import Fact, Finding, FindingPlace
+from tutor.explain import repairs, rewrites, source
+from tutor.explain.build import finding, fix, note, surfaced
+from tutor.explain.finding import Fact, Finding, FindingPlace, Fix
 from tutor.explain.history import Failure, History
 from tutor.explain.reads import assigned
+from tutor.trace import Place
 from tutor.trace.state import TensorState
 
 KIND = "nonleaf-copy"
@@ -39,7 +40,38 @@ def raised(history: History, failure: Failure) -> Finding | None:
     if given is not None:
         causes.append(history.line_place("cause", here.file, given))
     causes.append(history.place("cause", failure.site, failure.moment, note("copies")))
-    return finding(KIND, "error", "plain", facts, cause=causes, surfaced=[surfaced(history)])
+    return finding(
+        KIND,
+        "error",
+        "plain",
+        facts,
+        cause=causes,
+        surfaced=[surfaced(history)],
+        fixes=_fixes(history, found, here, given),
+    )
+
+
+def _fixes(
+    history: History, found: TensorState | None, here: Place, given: int | None
+) -> list[Fix | None]:
+    """Detached where it is copied, or where it was put away."""
+    if found is None:
+        return []
+    text = history.text(here.file)
+    made: list[Fix | None] = []
+    names = list(dict.fromkeys(named.name for named in found.names))
+    for line in (here.line, given):
+        for name in names if line is not None else ():
+            edit = rewrites.detached_name(text, here.file, line or 0, name)
+            made.append(fix("detach-here", {"line": line}, edit))
+    node = history.last.nodes.get(found.meta.node)
+    if node is not None and node.site:
+        there = node.site[-1]
+        kept = repairs.result_detached(
+            history.text(there.file), there.file, there.line, any_target=True
+        )
+        made.append(fix("detach-here", {"line": there.line}, kept))
+    return made
 
 
 def _fed(

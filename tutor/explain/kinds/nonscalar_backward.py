@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from math import prod
 
-from tutor.explain import edits
+from tutor.explain import edits, source
 from tutor.explain.build import finding, fix, note, surfaced
-from tutor.explain.finding import Edit, Fact, Finding, FindingPlace
+from tutor.explain.finding import Edit, Fact, Finding, FindingPlace, Fix
 from tutor.explain.history import Failure, History
-from tutor.trace import NONE
+from tutor.trace import NONE, Value
 
 KIND = "nonscalar-backward"
 
@@ -49,6 +49,7 @@ def raised(history: History, failure: Failure) -> Finding | None:
             return finding(
                 KIND, "error", "wrong-shape", facts, cause=[call], witness=[made],
                 surfaced=[surfaced(history)],
+                fixes=_fitting(history, failure, seed, root.shape),
             )  # fmt: skip
     if seeds and len(seeds) != len(run.event.roots):
         facts = {"roots": len(run.event.roots), "seeds": len(seeds)}
@@ -56,6 +57,44 @@ def raised(history: History, failure: Failure) -> Finding | None:
             KIND, "error", "wrong-count", facts, cause=[call], surfaced=[surfaced(history)]
         )
     return None
+
+
+def _fitting(
+    history: History, failure: Failure, seed: Value, shape: tuple[int, ...]
+) -> list[Fix | None]:
+    """A gradient of the root's own shape: the same numbers where they are as many, else ones."""
+    here = failure.site[-1]
+    text = history.text(here.file)
+    for call in source.calls(source.statement(text, here.line) or source.EMPTY):
+        name, given = source.called(call), {k.arg: k.value for k in call.keywords}
+        root: ast.expr | None = None
+        value: ast.expr | None = None
+        if name == "backward" and isinstance(call.func, ast.Attribute):
+            method = bool(given.get("gradient")) or (len(call.args) == 1 and not given)
+            root = call.func.value if method else (call.args[0] if call.args else None)
+            value = given.get("gradient") or given.get("grad_tensors")
+            value = value or (call.args[-1] if call.args and root is not call.args[-1] else None)
+        elif name == "grad" and call.args:
+            root = call.args[0]
+            value = given.get("grad_outputs") or (call.args[2] if len(call.args) > 2 else None)
+        if not isinstance(root, ast.Name | ast.Attribute) or value is None:
+            continue
+        if isinstance(value, ast.List | ast.Tuple):
+            continue
+        whole, old = edits.segment(text, root), edits.segment(text, value)
+        simple = isinstance(value, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+        old = old if simple else f"({old})"
+        same = prod(seed.shape) == prod(shape)
+        facts: dict[str, Fact] = {"line": here.line, "root": whole}
+        new = f"{old}.reshape({whole}.shape)" if same else f"torch.ones_like({whole})"
+        return [
+            fix(
+                "fit-shape" if same else "fit-ones",
+                facts,
+                edits.splice(text, here.file, value, new),
+            )
+        ]
+    return []
 
 
 def shape(sizes: tuple[int, ...]) -> str:

@@ -45,7 +45,9 @@ def raised(history: History, failure: Failure) -> Finding | None:
 def _returned(text: str, file: str, call: ast.Call, node: ast.stmt | None) -> Edit | None:
     """`torch.f(x, out=y)` as `y = torch.f(x)`."""
     out = next(k for k in call.keywords if k.arg == "out")
-    if not isinstance(node, ast.Expr) or not isinstance(out.value, ast.Name | ast.Attribute):
+    if not isinstance(node, ast.Expr):
+        return edits.drop_keyword(text, file, call.lineno, "out")
+    if not isinstance(out.value, ast.Name | ast.Attribute):
         return None
     rest = [edits.segment(text, a) for a in call.args]
     rest += [f"{k.arg}={edits.segment(text, k.value)}" for k in call.keywords if k is not out]

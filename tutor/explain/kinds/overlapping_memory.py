@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tutor.explain.build import finding, note, surfaced
-from tutor.explain.finding import Fact, Finding, FindingPlace
+from tutor.explain import edits, rewrites
+from tutor.explain.build import finding, fix, note, surfaced
+from tutor.explain.finding import Fact, Finding, FindingPlace, Fix
 from tutor.explain.history import Failure, History, bare
 from tutor.explain.writes import EXPANDS, refused, view_chain
 
@@ -27,11 +28,19 @@ def raised(history: History, failure: Failure) -> Finding | None:
         "tensor": history.name(write.target.uid, write.op.moment),
         "writer": write.name,
     }
+    fixes: list[Fix | None] = []
     causes = [history.place("cause", failure.site, failure.moment, note("writes-shared"))]
     if expands:
         made = expands[0]
         facts["maker"] = bare(made.func)
         witness = history.place("witness", made.site, made.moment, note("shares-elements"))
+        there = made.site[-1]
+        copy = rewrites.cloned(history.text(there.file), there.file, there.line, EXPANDS)
+        fixes.append(fix("clone-expanded", {"line": there.line}, copy))
+    if failure.site:
+        here = failure.site[-1]
+        plain = edits.out_of_place(history.text(here.file), here.file, here.line)
+        fixes.append(fix("out-of-place", {"line": here.line}, plain))
     return finding(
         KIND,
         "error",
@@ -40,4 +49,5 @@ def raised(history: History, failure: Failure) -> Finding | None:
         cause=causes,
         witness=[witness],
         surfaced=[surfaced(history)],
+        fixes=fixes,
     )

@@ -35,10 +35,10 @@ def raised(history: History, failure: Failure) -> Finding | None:
                 facts.setdefault("name", named.name)
                 causes.append(history.place("cause", tensor.born, tensor.moment, words))
                 break
-    for place in list(causes)[:1]:
-        if place is not None:
-            edit = _wrapped(history, place)
-            fixes.append(fix("wrap-parameter", {"line": place.line}, edit))
+    plain = [place for place in causes if place is not None]
+    if plain:
+        wrapped = {(p.file, p.line): _wrapped(history, p) for p in plain}
+        fixes.append(fix("wrap-parameter", {"line": plain[0].line}, *wrapped.values()))
     for file, line, name in _lists(history):
         if variant == "empty":
             variant, facts["name"] = "list", name

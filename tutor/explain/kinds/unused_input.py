@@ -5,8 +5,8 @@ from __future__ import annotations
 from tutor.explain import edits
 from tutor.explain.build import finding, fix, note, surfaced
 from tutor.explain.carried import border
-from tutor.explain.finding import Fact, Finding, FindingPlace
-from tutor.explain.flow import cut_between
+from tutor.explain.finding import Fact, Finding, FindingPlace, Fix
+from tutor.explain.flow import Cut, cut_between
 from tutor.explain.history import Failure, History, bare
 from tutor.trace import NONE
 
@@ -56,6 +56,8 @@ def _explain(
     edit = edits.add_keyword(
         history.text(here.file), here.file, here.line, "grad", "allow_unused", "True"
     )
+    where = (history.text(here.file), here.file, here.line, "grad", "materialize_grads", "True")
+    zeros = edits.add_keyword(*where)
     if not causes:
         causes.append(history.place("cause", failure.site, failure.moment))
     return finding(
@@ -65,5 +67,23 @@ def _explain(
         facts,
         cause=causes,
         surfaced=[surfaced(history, note("asks-for", tensor=name))],
-        fixes=[fix("allow-unused", {"line": here.line}, edit)],
+        fixes=[
+            _connected(history, cut),
+            fix("allow-unused", {"line": here.line}, edit),
+            fix("materialize", {"line": here.line}, zeros),
+        ],
     )
+
+
+def _connected(history: History, cut: Cut | None) -> Fix | None:
+    """The line that cut the way, without the cut."""
+    if cut is None or not cut.site:
+        return None
+    here = cut.site[-1]
+    text = history.text(here.file)
+    line: dict[str, Fact] = {"line": here.line}
+    if cut.reason == "detach":
+        return fix("drop-detach", line, edits.drop_method(text, here.file, here.line, "detach"))
+    if cut.reason == "data":
+        return fix("drop-data", line, edits.drop_attribute(text, here.file, here.line, "data"))
+    return None

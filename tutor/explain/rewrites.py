@@ -1,0 +1,187 @@
+"""Edits that change how a stretch of code runs: blocks taken away, values kept as tensors.
+
+As in `edits`, each function answers None where the source does not have the form it knows.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from tutor.explain import edits, source
+from tutor.explain.finding import Edit
+
+_NUMBERS = frozenset(["item", "tolist", "numpy"])
+
+
+def without_block(text: str, file: str, number: int) -> Edit | None:
+    """Take a `with` of one item, or a decorator, off: its statements stay."""
+    for node in source.around(text, number):
+        if isinstance(node, ast.With) and node.lineno == number and len(node.items) == 1:
+            first, last = node.body[0].lineno, node.end_lineno or node.lineno
+            if first == node.lineno:
+                return None
+            outer, inner = source.indent(text, node.lineno), source.indent(text, first)
+            rows = source.lines(text)[first - 1 : last]
+            moved = [outer + row[len(inner) :] if row.startswith(inner) else row for row in rows]
+            return Edit(file, node.lineno, last, "\n".join(moved))
+    module = source.tree(text)
+    for child in ast.walk(module) if module is not None else ():
+        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        for decorator in child.decorator_list:
+            if decorator.lineno == number == decorator.end_lineno:
+                return Edit(file, number, number, "")
+    return None
+
+
+def scoped_no_grad(text: str, file: str, number: int) -> Edit | None:
+    """`torch.set_grad_enabled(False)` as `with torch.no_grad():` around the rest of its block."""
+    node = source.simple_statement(text, number)
+    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
+        return None
+    if source.called(node.value) not in ("set_grad_enabled", "_set_grad_enabled"):
+        return None
+    block = edits.block_of(text, node)
+    after = block[block.index(node) + 1 :] if node in block else []
+    if not after:
+        return None
+    last = after[-1].end_lineno or after[-1].lineno
+    space = source.indent(text, node.lineno)
+    rows = source.lines(text)[node.end_lineno or node.lineno : last]
+    body = ["    " + row if row.strip() else row for row in rows]
+    return Edit(file, node.lineno, last, "\n".join([f"{space}with torch.no_grad():", *body]))
+
+
+def trainable(text: str, file: str, number: int) -> Edit | None:
+    """`p.requires_grad = False`, or `p.requires_grad_(False)`, with True."""
+    node = source.statement(text, number)
+    for child in ast.walk(node) if node is not None else ():
+        value: ast.expr | None = None
+        if isinstance(child, ast.Call) and source.called(child) == "requires_grad_":
+            value = child.args[0] if child.args else None
+            value = next((k.value for k in child.keywords if k.arg == "requires_grad"), value)
+        elif isinstance(child, ast.Assign) and any(
+            isinstance(t, ast.Attribute) and t.attr == "requires_grad" for t in child.targets
+        ):
+            value = child.value
+        if isinstance(value, ast.Constant) and value.value is False and value.lineno == number:
+            return edits.splice(text, file, value, "True")
+    return None
+
+
+def as_tensor(text: str, file: str, number: int) -> Edit | None:
+    """`x.item()`, or `float(x)`, as `x`."""
+    node = source.statement(text, number)
+    for call in source.calls(node) if node is not None else ():
+        if not call.lineno <= number <= (call.end_lineno or call.lineno):
+            continue
+        if source.called(call) in _NUMBERS and isinstance(call.func, ast.Attribute):
+            return edits.splice(text, file, call, edits.segment(text, call.func.value))
+        if isinstance(call.func, ast.Name) and call.func.id == "float" and len(call.args) == 1:
+            value = edits.segment(text, call.args[0])
+            simple = isinstance(call.args[0], ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+            return edits.splice(text, file, call, value if simple else f"({value})")
+    return None
+
+
+def of_tensors(text: str, file: str, number: int) -> Edit | None:
+    """`torch.tensor(values)` as `torch.stack(values)` for a list; as `values` for one value."""
+    node = source.statement(text, number)
+    for call in source.calls(node) if node is not None else ():
+        if source.called(call) not in ("tensor", "as_tensor", "Tensor", "FloatTensor"):
+            continue
+        if not call.args or not isinstance(call.func, ast.Attribute):
+            continue
+        value = call.args[0]
+        owner = edits.segment(text, call.func.value)
+        given = edits.segment(text, value)
+        if isinstance(value, ast.BinOp | ast.Subscript | ast.Attribute):
+            return edits.splice(text, file, call, f"({given})")
+        if isinstance(value, ast.GeneratorExp):
+            given = f"list({given})"
+        return edits.splice(text, file, call, f"{owner}.stack({given})")
+    return None
+
+
+def cloned(text: str, file: str, number: int, functions: frozenset[str]) -> Edit | None:
+    """`x.expand(…)` as `x.expand(…).clone()`, for the last call of one of these names."""
+    node = source.statement(text, number)
+    found = [
+        call
+        for call in (source.calls(node) if node is not None else ())
+        if source.called(call) in functions and call.lineno <= number <= (call.end_lineno or 0)
+    ]
+    if not found:
+        return None
+    return edits.splice(text, file, found[0], f"{edits.segment(text, found[0])}.clone()")
+
+
+def clone_name(text: str, file: str, number: int, name: str) -> Edit | None:
+    """Give a name a copy of its own on a new line before the statement of this one."""
+    if not name.replace(".", "").replace("_", "").isalnum():
+        return None
+    return edits.insert_before(text, file, number, f"{name} = {name}.clone()")
+
+
+def detached_name(text: str, file: str, number: int, name: str) -> Edit | None:
+    """`name.detach()` for the one reading of a name in this statement."""
+    node = source.simple_statement(text, number) or source.statement(text, number)
+    reads = [
+        child
+        for child in (ast.walk(node) if node is not None else ())
+        if isinstance(child, ast.Name | ast.Attribute | ast.Subscript)
+        and isinstance(child.ctx, ast.Load)
+        and edits.segment(text, child) == name
+    ]
+    if not reads:
+        return None
+    return edits.splice(text, file, reads[0], f"{name}.detach()")
+
+
+def chosen_by_where(text: str, file: str, number: int) -> Edit | None:
+    """`if c: return a` … `return b`, or both as assignments, as one `torch.where(c, a, b)`."""
+    for node in source.around(text, number):
+        if not isinstance(node, ast.If):
+            continue
+        block = edits.block_of(text, node)
+        index = block.index(node)
+        other = node.orelse if node.orelse else block[index + 1 : index + 2]
+        if len(node.body) != 1 or len(other) != 1:
+            return None
+        one, two = node.body[0], other[0]
+        condition = edits.segment(text, node.test)
+        space = source.indent(text, node.lineno)
+        last = two.end_lineno or two.lineno
+        if isinstance(one, ast.Return) and isinstance(two, ast.Return):
+            head = "return "
+        elif (
+            isinstance(one, ast.Assign)
+            and isinstance(two, ast.Assign)
+            and node.orelse
+            and ast.dump(one.targets[0]) == ast.dump(two.targets[0])
+        ):
+            head = f"{edits.segment(text, one.targets[0])} = "
+        else:
+            return None
+        if one.value is None or two.value is None:
+            return None
+        parts = [condition, edits.segment(text, one.value), edits.segment(text, two.value)]
+        new = f"{space}{head}torch.where({', '.join(parts)})"
+        if not edits.imports_torch(text):
+            new = new.replace("torch.where", "__import__('torch').where")
+        return Edit(file, node.lineno, last, new)
+    return None
+
+
+def plain_call(text: str, file: str, number: int, wrapper: str) -> Edit | None:
+    """`checkpoint(f, x, option=…)` as `f(x)`."""
+
+    def change(call: ast.Call) -> str | None:
+        if source.called(call) != wrapper or not call.args:
+            return None
+        function, *rest = (edits.segment(text, one) for one in call.args)
+        if isinstance(call.args[0], ast.Lambda):
+            function = f"({function})"
+        return f"{function}({', '.join(rest)})"
+
+    return edits.rewrite_calls(text, file, number, change)
