@@ -11,7 +11,7 @@ from tutor.explain.build import fix
 from tutor.explain.finding import Edit, Fact, Fix
 from tutor.explain.history import ACCUMULATE, History
 from tutor.trace import NONE, Place, Site
-from tutor.trace.state import NodeState, PassState, TensorState
+from tutor.trace.state import Named, NodeState, PassState, TensorState
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def detach_fixes(
         for tensor in carried:
             used = _used_before(history, tensor, run)
             for named in tensor.names:
-                found += _cuts(history, named.name, named.frame, edge, run, also, used)
+                found += _cuts(history, named, edge, run, also, used)
     return found
 
 
@@ -133,8 +133,7 @@ def _used_before(history: History, tensor: TensorState, run: PassState) -> bool:
 
 def _cuts(
     history: History,
-    name: str,
-    frame: int,
+    named: Named,
     edge: Border,
     run: PassState,
     also: Edit | None,
@@ -142,13 +141,20 @@ def _cuts(
 ) -> list[Fix | None]:
     """Lines that replace a name by its detached value: before its use, or after the backward."""
     assert edge.new is not None
+    name, frame = named.name, named.frame
     whole = name.split("[")[0]
     code = f"{whole} = {whole}.detach()"
     if whole != name:
         code = f"{whole} = tuple(part.detach() for part in {whole})"
     spots: list[tuple[Place, bool]] = []
     spots += [(place, True) for place in run.site if place.frame == frame]
-    spots += [(place, False) for place in edge.new.site if place.frame == frame]
+    # An attribute outlives the frame in which it was set: the next call of the method reads it.
+    method = named.function if name.startswith("self.") else ""
+    spots += [
+        (place, False)
+        for place in edge.new.site
+        if place.frame == frame or (method and place.function == method)
+    ]
     if not used:
         spots += [(place, True) for place in edge.old.site if place.frame == frame]
     found: list[Fix | None] = []
@@ -164,19 +170,57 @@ def _cuts(
     return found
 
 
-def recompute_fix(history: History, edge: Border) -> Fix | None:
-    """Repeat the line that made an old value right before its use inside a loop."""
-    if edge.new is None or not edge.old.site:
-        return None
+def recompute_fix(history: History, edge: Border, run: PassState) -> Fix | None:
+    """Repeat the lines that made an old value right before its use, or before the backward.
+
+    The use stands in a loop, or in a function that is called again, and the lines outside.
+    """
+    whole = edge.new is None
+    use_site = run.site if edge.new is None else edge.new.site
     for made in reversed(edge.old.site):
-        text = history.text(made.file)
-        node = source.simple_statement(text, made.line)
-        use = next((p for p in edge.new.site if p.frame == made.frame), None)
-        if use is None or not isinstance(node, ast.Assign) or len(use.iteration) == 0:
-            continue
-        if len(made.iteration) >= len(use.iteration):
-            continue
-        code = "\n".join(source.lines(text)[node.lineno - 1 : node.end_lineno]).strip()
-        edit = edits.insert_before(text, made.file, use.line, code)
-        return fix("recompute", {"line": made.line, "target": use.line}, edit)
+        use = next((p for p in use_site if p.frame == made.frame), None)
+        if use is not None and len(use.iteration) > len(made.iteration):
+            return _repeated(history, edge.old, made, use)
+    if not whole or not use_site:
+        return None
+    use = use_site[-1]
+    frame = edge.old.site[-1].frame if edge.old.site else use.frame
+    inside = source.function_at(history.text(use.file), use.line)
+    if inside is None or frame == use.frame:
+        return None
+    text = history.text(use.file)
+    for place in edge.old.site:
+        if place.file == use.file and inside in _functions_beside(text, place.line):
+            return _repeated(history, edge.old, place, use)
     return None
+
+
+def _functions_beside(text: str, number: int) -> list[source.Function]:
+    """The functions that are defined in the block of a line: they see its names."""
+    node = source.statement(text, number)
+    block = edits.block_of(text, node) if node is not None else []
+    return [one for one in block if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
+
+
+def _repeated(history: History, old: NodeState, made: Place, use: Place) -> Fix | None:
+    """The assignments of one frame that led to an old node, written again before a line."""
+    text = history.text(made.file)
+    numbers = {made.line}
+    for node in history.last.walk(old.event.node):
+        numbers |= {
+            p.line for p in node.site if p.frame == made.frame and p.iteration == made.iteration
+        }
+    used: list[ast.stmt] = []
+    for number in sorted(numbers):
+        found = source.simple_statement(text, number)
+        if isinstance(found, ast.Assign) and found not in used:
+            used.append(found)
+    if not used:
+        return None
+    space = source.indent(text, use.line)
+    rows: list[str] = []
+    for one in used:
+        code = "\n".join(source.lines(text)[one.lineno - 1 : one.end_lineno]).strip()
+        rows.append(code if not rows else space + code)
+    edit = edits.insert_before(text, made.file, use.line, "\n".join(rows))
+    return fix("recompute", {"line": used[0].lineno, "target": use.line}, edit)

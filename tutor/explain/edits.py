@@ -90,6 +90,24 @@ def move_after(text: str, file: str, number: int, target: int) -> Edit | None:
     return Edit(file, first, stop, "\n".join(moved))
 
 
+def move_block_after(text: str, file: str, number: int, target: int) -> Edit | None:
+    """Move the whole statement around a line (a `with`, a loop) behind that of a later line."""
+    for node in source.around(text, number):
+        block = block_of(text, node)
+        for end in source.around(text, target):
+            if end not in block or node not in block or node is end:
+                continue
+            if block.index(node) > block.index(end) or isinstance(node, ast.FunctionDef):
+                return None
+            if not (_starts_line(text, node) and _starts_line(text, end)):
+                return None
+            rows = source.lines(text)
+            first, last = node.lineno, node.end_lineno or node.lineno
+            stop = end.end_lineno or end.lineno
+            return Edit(file, first, stop, "\n".join([*rows[last:stop], *rows[first - 1 : last]]))
+    return None
+
+
 def move_before(text: str, file: str, number: int, target: int) -> Edit | None:
     """Move a simple statement before an earlier one of the same block."""
     node, start = source.simple_statement(text, number), source.simple_statement(text, target)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import isclose
 from typing import Literal
 
 from tutor.explain import source
@@ -181,11 +182,29 @@ def through_values(history: History, leaves: Iterable[int]) -> list[Cut]:
         near = [op for op in sinks if any(p.frame == frame for p in op.site)]
         # A tensor made without torch's help (from_numpy) is first seen where it is used.
         near = near or (sinks if created is None else [])
+        near.sort(key=lambda op: _handed_over(history, op, leaf))
         found += [
             Cut("values", op, op.event.args[0], 0, op.site, op.moment, None, created)
             for op in reversed(near[-3:])
         ]
     return found
+
+
+def _handed_over(history: History, sink: OpState, leaf: int) -> int:
+    """How well a sink fits the tensor that was made of values: 2 where its numbers are in it."""
+    known = history.tensor(leaf)
+    uid = sink.event.args[0]
+    left = history.value_before(uid, sink.moment + 1)
+    came = history.value_after(leaf, known.moment) if known is not None else None
+    if left is not None and came is not None and left.flat and came.flat:
+        have = [value for value in came.flat if isinstance(value, int | float)]
+        return 2 * all(any(_close(one, other) for other in have) for one in left.flat)
+    return int(history.requires_grad(uid, sink.moment))
+
+
+def _close(one: object, other: float) -> bool:
+    """Whether two numbers are one, but for a change of precision."""
+    return isinstance(one, int | float) and isclose(one, other, rel_tol=1e-5, abs_tol=1e-12)
 
 
 def _tainted(history: History, op: OpState) -> bool:

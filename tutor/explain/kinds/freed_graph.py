@@ -94,10 +94,12 @@ def _fixes(
     whole: bool,
 ) -> list[Fix | None]:
     keep = _keep_graph(history, freeing)
-    if whole or freeing is None or not run.site or _same_step(run, freeing):
+    again = recompute_fix(history, edges[0], run) if edges and run.site else None
+    if freeing is None or not run.site or _same_step(run, freeing):
         return [keep]
+    if whole:
+        return [again, keep]
     found = detach_fixes(history, run, failing)
-    again = recompute_fix(history, edges[0]) if edges else None
     if _trained_between(history, freeing, run):
         return [*found[:3], again, keep]
     return [*found[:2], keep, again]

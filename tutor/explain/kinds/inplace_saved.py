@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from tutor.explain import edits, source
 from tutor.explain.build import finding, fix, note, surfaced
 from tutor.explain.finding import Fact, Finding, FindingPlace, Fix
@@ -100,6 +102,8 @@ def _fixes(history: History, trouble: Stale, where: FindingPlace | None) -> list
     here = write.site[-1]
     text = history.text(here.file)
     found: list[Fix | None] = []
+    if trouble.op is not None and bare(trouble.op.func) == "embedding":
+        return [*_kept_copy(history, trouble), _no_max_norm(history)]
     outside, stays = _in_helper(history, trouble)
     if outside is not None:
         found.append(outside)
@@ -111,14 +115,43 @@ def _fixes(history: History, trouble: Stale, where: FindingPlace | None) -> list
     found.append(fix("out-of-place", {"line": here.line}, plain))
     clone = edits.clone_first(text, here.file, here.line)
     found.append(fix("clone-first", {"line": here.line}, clone))
+    return [*found, *_kept_copy(history, trouble)]
+
+
+def _kept_copy(history: History, trouble: Stale) -> list[Fix | None]:
+    """The op that keeps the tensor keeps a copy, so that the write does not reach it."""
     keeper = trouble.node.site[-1] if trouble.node.site else None
     known = history.tensor(trouble.save.uid) if trouble.save.uid != NONE else None
-    if keeper is not None and known is not None and trouble.save.role != "output":
-        names = [n.name for n in known.names if n.frame == keeper.frame]
-        for name in names[:1]:
-            copy = edits.read_clone(history.text(keeper.file), keeper.file, keeper.line, name)
-            found.append(fix("save-clone", {"line": keeper.line, "name": name}, copy))
-    return found
+    if keeper is None or known is None or trouble.save.role == "output":
+        return []
+    text = history.text(keeper.file)
+    names = [n.name for n in known.names if n.frame == keeper.frame]
+    names += _written_as(text, keeper.line, known.meta.label.rpartition(".")[2])
+    for name in names[:1]:
+        copy = edits.read_clone(text, keeper.file, keeper.line, name)
+        return [fix("save-clone", {"line": keeper.line, "name": name}, copy)]
+    return []
+
+
+def _written_as(text: str, number: int, attribute: str) -> list[str]:
+    """How a line writes an attribute: `self.embed.weight` for `weight`."""
+    node = source.statement(text, number)
+    return [
+        edits.segment(text, child)
+        for child in (ast.walk(node) if node is not None else ())
+        if isinstance(child, ast.Attribute) and child.attr == attribute
+    ]
+
+
+def _no_max_norm(history: History) -> Fix | None:
+    """The embedding without `max_norm`, which rescales its rows in place whenever it is called."""
+    for file, text in history.trace.texts.items():
+        for name in ("Embedding", "EmbeddingBag", "embedding", "embedding_bag"):
+            for line in source.lines_calling(text, name):
+                edit = edits.drop_keyword(text, file, line, "max_norm")
+                if edit is not None:
+                    return fix("no-max-norm", {"line": line}, edit)
+    return None
 
 
 def _in_helper(history: History, trouble: Stale) -> tuple[Fix | None, bool]:

@@ -80,6 +80,7 @@ def _fixes(history: History, trouble: Stale) -> list[Fix | None]:
             if place.frame == target.frame and place.file == target.file:
                 text = history.text(place.file)
                 moved = edits.move_after(text, place.file, place.line, target.line)
+                moved = moved or edits.move_block_after(text, place.file, place.line, target.line)
                 facts: dict[str, Fact] = {"line": place.line, "target": target.line}
                 found.append(fix("move-after-backward", facts, moved))
                 return found
