@@ -50,6 +50,11 @@ def apply(text: str, edits: Iterable[Edit], file: str | None = None) -> str:
     return "\n".join(rows)
 
 
+def replaced(file: str, number: int, new: str) -> Edit:
+    """One line written anew."""
+    return Edit(file, number, number, new)
+
+
 def insert_before(text: str, file: str, number: int, code: str) -> Edit | None:
     """Put a statement before the one that covers a line, with its indentation."""
     node = source.statement(text, number)

@@ -44,6 +44,12 @@ class Failure:
     library: tuple[tuple[str, str], ...] = ()
     handed_on: Site = ()
 
+    @property
+    def said(self) -> str:
+        """The first line of the message, without its last full stop; the type where it is empty."""
+        lines = [line.strip() for line in self.message.strip().splitlines() if line.strip()]
+        return lines[0].removesuffix(".") if lines else self.kind
+
     def inside(self, part: str) -> bool:
         """Whether the error came out of a library file whose path contains this."""
         return any(part in file.replace("\\", "/") for file, _ in self.library)

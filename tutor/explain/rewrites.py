@@ -185,3 +185,64 @@ def plain_call(text: str, file: str, number: int, wrapper: str) -> Edit | None:
         return f"{function}({', '.join(rest)})"
 
     return edits.rewrite_calls(text, file, number, change)
+
+
+def replaced_name(text: str, file: str, number: int, name: str, new: str) -> Edit | None:
+    """The first reading of a name in the statement of a line, replaced."""
+    node = source.statement(text, number)
+    for child in ast.walk(node) if node is not None else ():
+        if (
+            isinstance(child, ast.Name | ast.Attribute)
+            and isinstance(child.ctx, ast.Load)
+            and edits.segment(text, child) == name
+        ):
+            return edits.splice(text, file, child, new)
+    return None
+
+
+def closure_around(text: str, file: str, number: int) -> Edit | None:
+    """`opt.step()` as `opt.step(closure)`, with the lines that lead to the backward inside."""
+    step = source.simple_statement(text, number)
+    if not isinstance(step, ast.Expr) or not isinstance(step.value, ast.Call):
+        return None
+    if step.value.args or step.value.keywords:
+        return None
+    block = edits.block_of(text, step)
+    before = block[: block.index(step)] if step in block else []
+    index = next((i for i in reversed(range(len(before))) if _backward_of(before[i])), None)
+    if index is None:
+        return None
+    root = _backward_of(before[index])
+    inside, needed = [before[index]], {root}
+    for node in reversed(before[:index]):
+        targets = [t.id for t in getattr(node, "targets", []) if isinstance(t, ast.Name)]
+        clears = isinstance(node, ast.Expr) and any(
+            source.called(call) == "zero_grad" for call in source.calls(node)
+        )
+        computes = isinstance(node, ast.Assign) and any(source.calls(node.value))
+        if clears or (computes and needed & set(targets)):
+            inside.insert(0, node)
+            needed |= source.names_read(node)
+    space, rows = source.indent(text, step.lineno), source.lines(text)
+    first = inside[0].lineno
+    kept: list[str] = []
+    body: list[str] = []
+    for node in before[before.index(inside[0]) :]:
+        part = rows[node.lineno - 1 : node.end_lineno]
+        if node in inside:
+            body += ["    " + row if row.strip() else row for row in part]
+        else:
+            kept += part
+    owner = edits.segment(text, step.value.func)
+    new = [*kept, f"{space}def closure():", *body, f"{space}    return {root}"]
+    new.append(f"{space}{owner}(closure)")
+    return Edit(file, first, step.end_lineno or step.lineno, "\n".join(new))
+
+
+def _backward_of(node: ast.stmt) -> str:
+    """The name whose backward a statement calls, "" where it calls none."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        func = node.value.func
+        if isinstance(func, ast.Attribute) and func.attr == "backward":
+            return func.value.id if isinstance(func.value, ast.Name) else ""
+    return ""
