@@ -149,6 +149,16 @@ def names_read(node: ast.AST) -> set[str]:
     }
 
 
+def attributes(text: str, number: int, attribute: str) -> list[str]:
+    """How a line writes an attribute: `self.embed.weight` for `weight`."""
+    node = statement(text, number)
+    return [
+        ast.get_source_segment(text, child) or ast.unparse(child)
+        for child in (ast.walk(node) if node is not None else ())
+        if isinstance(child, ast.Attribute) and child.attr == attribute
+    ]
+
+
 def returns(function: Function) -> list[ast.Return]:
     """The return statements of a function, without those of functions inside it."""
     found: list[ast.Return] = []

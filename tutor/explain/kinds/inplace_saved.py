@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-
 from tutor.explain import edits, source
 from tutor.explain.build import finding, fix, note, surfaced
 from tutor.explain.finding import Fact, Finding, FindingPlace, Fix
@@ -126,21 +124,11 @@ def _kept_copy(history: History, trouble: Stale) -> list[Fix | None]:
         return []
     text = history.text(keeper.file)
     names = [n.name for n in known.names if n.frame == keeper.frame]
-    names += _written_as(text, keeper.line, known.meta.label.rpartition(".")[2])
+    names += source.attributes(text, keeper.line, known.meta.label.rpartition(".")[2])
     for name in names[:1]:
         copy = edits.read_clone(text, keeper.file, keeper.line, name)
         return [fix("save-clone", {"line": keeper.line, "name": name}, copy)]
     return []
-
-
-def _written_as(text: str, number: int, attribute: str) -> list[str]:
-    """How a line writes an attribute: `self.embed.weight` for `weight`."""
-    node = source.statement(text, number)
-    return [
-        edits.segment(text, child)
-        for child in (ast.walk(node) if node is not None else ())
-        if isinstance(child, ast.Attribute) and child.attr == attribute
-    ]
 
 
 def _no_max_norm(history: History) -> Fix | None:

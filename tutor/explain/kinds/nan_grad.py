@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 
-from tutor.explain.build import finding, note, surfaced
-from tutor.explain.finding import Fact, Finding, FindingPlace
+from tutor.explain import guards
+from tutor.explain.build import finding, fix, note, surfaced
+from tutor.explain.finding import Fact, Finding, FindingPlace, Fix
 from tutor.explain.history import Failure, History, bare, op_name
 from tutor.explain.nonfinite import SINGULAR, Origin, finite, origin_of, origins, suspects, twice
 from tutor.explain.reads import read_after
 from tutor.explain.shown import shown_places
-from tutor.trace import NONE, Value
+from tutor.trace import NONE, Site, Value
 from tutor.trace.state import NodeState, PassState
 
 KIND = "nan-grad"
@@ -43,6 +44,7 @@ def raised(history: History, failure: Failure) -> Finding | None:
         {"func": op_name(node.name)},
         cause=causes,
         surfaced=[surfaced(history)],
+        fixes=_fixes(history, [origin_of(history, node), Origin("derivative", None, node)]),
     )
 
 
@@ -121,7 +123,29 @@ def _finding(history: History, run: PassState, leaf: int, found: list[Origin]) -
         cause=[*(p for one in found for p in _places(history, one))],
         witness=[history.place("witness", run.site, run.moment, note("spreads"))],
         surfaced=[*seen[:2], history.place("surfaced", run.site, run.moment)],
+        fixes=_fixes(history, found),
     )
+
+
+def _fixes(history: History, found: list[Origin]) -> list[Fix | None]:
+    """The input kept off the point where the derivative is not finite; no infinity filled in."""
+    made: list[Fix | None] = []
+    for origin in found[:2]:
+        if origin.fill is not None and origin.fill.site:
+            here = origin.fill.site[-1]
+            edit = guards.finite_fill(history.text(here.file), here.file, here.line)
+            made.append(fix("finite-fill", {"line": here.line}, edit))
+        called: list[tuple[Site, str]] = []
+        if origin.op is not None:
+            called.append((origin.op.site, bare(origin.op.func)))
+        if origin.node is not None:
+            called.append((origin.node.site, op_name(origin.node.name)))
+        for site, func in called:
+            if site:
+                here = site[-1]
+                edit = guards.guarded(history.text(here.file), here.file, here.line, func)
+                made.append(fix("guard", {"line": here.line, "func": func}, edit))
+    return made
 
 
 def _places(history: History, origin: Origin) -> list[FindingPlace | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tutor.explain import edits, rewrites
+from tutor.explain import edits, rewrites, source
 from tutor.explain.build import finding, fix, note, surfaced
 from tutor.explain.finding import Fact, Finding, FindingPlace, Fix
 from tutor.explain.history import Failure, History, bare, op_name
@@ -63,9 +63,13 @@ def _argument(
     text = history.text(here.file)
     wanting = [uid for uid in op.event.args if history.requires_grad(uid, op.moment)]
     found: list[Fix | None] = []
-    for uid in reversed(wanting):
+    # The first argument is what the op works on; the refused one is among the others.
+    wanting = [uid for uid in wanting if uid != op.event.args[0]] or wanting
+    for uid in wanting:
         known = history.tensor(uid)
         names = [n.name for n in known.names if n.frame == here.frame] if known is not None else []
+        if known is not None and known.meta.label:
+            names += source.attributes(text, here.line, known.meta.label.rpartition(".")[2])
         for name in names[:1]:
             facts.setdefault("tensor", name)
             edit = rewrites.detached_name(text, here.file, here.line, name)
