@@ -6,7 +6,7 @@ import ast
 
 from tutor.explain import edits, source
 from tutor.explain.build import finding, fix, note, surfaced
-from tutor.explain.finding import Edit, Fact, Finding, Fix
+from tutor.explain.finding import Fact, Finding, Fix
 from tutor.explain.history import Failure, History, bare
 from tutor.explain.kinds.nonscalar_backward import shape
 from tutor.trace import Place
@@ -86,11 +86,14 @@ def _fitted(history: History, here: Place, convert: str) -> Fix | None:
     value = edits.segment(text, node.value)
     if not isinstance(node.value, ast.Name | ast.Attribute | ast.Call | ast.Subscript):
         value = f"({value})"
-    edit: Edit | None = None
+    facts: dict[str, Fact] = {"line": here.line, "root": owner}
     if convert == "view":
         edit = edits.splice(text, here.file, node.value, f"{value}.reshape({owner}.shape)")
-    elif convert == "to":
+        return fix("fit-view", facts, edit)
+    if convert == "to":
         edit = edits.splice(text, here.file, node.value, f"{value}.to({owner})")
-    elif convert == "full" and edits.imports_torch(text):
+        return fix("fit-to", facts, edit)
+    if convert == "full" and edits.imports_torch(text):
         edit = edits.splice(text, here.file, node.value, f"torch.full_like({owner}, {value})")
-    return fix(f"fit-{convert}", {"line": here.line, "root": owner}, edit) if convert else None
+        return fix("fit-full", facts, edit)
+    return None
