@@ -46,6 +46,20 @@ def test_json_on_stdout_and_the_script_on_stderr(tmp_path: Path) -> None:
     assert done.stderr.count("from the script") == 1  # the proofs run unheard
 
 
+@pytest.mark.parametrize(("form", "begin"), [("html", "<!doctype html>"), ("svg", "<svg ")])
+def test_a_document_on_stdout_and_the_script_on_stderr(
+    tmp_path: Path, form: str, begin: str
+) -> None:
+    (tmp_path / "bad.py").write_text(BAD, encoding="utf-8")
+    done = explain("bad.py", "--format", form, "--no-verify", folder=tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith(begin)
+    assert "✗ result: y" in done.stdout.replace('<tspan class="dim">', "").replace(
+        '<tspan class="bad">', ""
+    ).replace('<tspan class="name">', "").replace("</tspan>", "")
+    assert "from the script []" in done.stderr
+
+
 def test_text_follows_the_output_of_the_script(tmp_path: Path) -> None:
     (tmp_path / "bad.py").write_text(BAD, encoding="utf-8")
     done = explain("bad.py", "--no-verify", folder=tmp_path)

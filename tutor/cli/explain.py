@@ -32,10 +32,10 @@ MOST_LINES = 100_000
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "json", "svg"]),
+    type=click.Choice(["text", "json", "html", "svg"]),
     default="text",
     show_default=True,
-    help="Text for people, json for programs, svg for a picture of the graph.",
+    help="Text, json for programs, html for one page with all of it, svg for the graph alone.",
 )
 @click.option("-o", "--output", "out", type=click.Path(dir_okay=False, path_type=Path),
               metavar="OUT", help="Write the report to this file.")  # fmt: skip
@@ -176,6 +176,10 @@ def _write(diagnosis: Diagnosis, form: str, out: Path | None) -> None:
         from tutor.report import json as report
 
         text = json.dumps(report.render(diagnosis), ensure_ascii=False, indent=2)
+    elif form == "html":
+        from tutor.report import html
+
+        text = html.render(diagnosis)
     elif form == "svg":
         from tutor.report import svg
 
@@ -188,7 +192,7 @@ def _write(diagnosis: Diagnosis, form: str, out: Path | None) -> None:
         text = report_text.render(diagnosis, color=color, width=width)
         if out is None and _printed(diagnosis):
             text = "\n" + text
-    if out is None and form == "svg":  # a document is UTF-8, whatever the terminal is
+    if out is None and form in ("html", "svg"):  # a document is UTF-8, whatever the terminal is
         sys.stdout.buffer.write(text.encode() + b"\n")
         sys.stdout.flush()
         return

@@ -14,6 +14,9 @@ from tutor.report.style import width as cells
 LETTER = 7.3
 """Pixels of one letter at 12 pixels: in most monospace fonts 0.6 of the height, or a bit more."""
 
+SMALLEST = 0.65
+"""How far a page may shrink a picture before it scrolls instead."""
+
 ROW = 17.0
 PAD = 9.0
 MARGIN = 12.0
@@ -63,6 +66,7 @@ def draw(
     parts = [
         f'<svg class="graph" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} '
         f'{height:.0f}" width="{width:.0f}" height="{height:.0f}" role="group" '
+        f'style="min-width:{width * SMALLEST:.0f}px" '
         f'aria-label="{escaped(picture.title)}">',
         f'<defs><marker id="{key}-arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" '
         'markerHeight="8" orient="auto"><path d="M0 0L8 4L0 8z"/></marker></defs>',

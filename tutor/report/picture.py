@@ -12,6 +12,7 @@ from typing import Literal
 from tutor.explain.graphs import Box, Folded, Leaf, folded
 from tutor.report.film import Film, Line, Piece, Slot, always
 from tutor.report.values import (
+    grad_text,
     main_file,
     place_text,
     save_words,
@@ -221,7 +222,7 @@ class _Drawing:
         tensor = now.tensors.get(uid)
         if tensor is None:
             return
-        film.say(("leaf", leaf), stop, _grad_line(value_text(tensor.grad_value, ROOM - 6)))
+        film.say(("leaf", leaf), stop, _grad_line(grad_text(tensor, ROOM - 6)))
 
     def _film_leaves(
         self, film: Film, stop: int, now: State, key: tuple[object, ...], leaves: Sequence[int]
@@ -229,7 +230,7 @@ class _Drawing:
         having = 0
         for leaf in leaves:
             tensor = now.tensors.get(self.state.nodes[leaf].event.leaf)
-            having += tensor is not None and tensor.grad_value is not None
+            having += tensor is not None and tensor.grad != NONE
         words = {0: ".grad None", len(leaves): ".grad in all"}.get(having, f".grad in {having}")
         film.say(key, stop, (Piece(words, "code" if having else "dim"),))
 
@@ -239,6 +240,8 @@ class _Drawing:
         if grads is None:
             return ()
         texts = [value_text(grad, ROOM - 6) or "none" for grad in grads]
+        if all(grad is None for grad in grads):  # undefined, or not looked at to save time
+            return ()
         return (Piece("grad ", "dim"), Piece(clip(", ".join(texts), ROOM - 5), "code"))
 
     def _failing(self, now: State) -> int:
@@ -297,7 +300,7 @@ class _Drawing:
         if tensor is None:
             return ()
         name = tensor_name(tensor, self.moment) or "a leaf"
-        grad = value_text(tensor.grad_value, 20) or "None"
+        grad = grad_text(tensor, 20) or "None"
         return (
             Piece(clip(name.rsplit(".", 1)[-1], 14), "name"),
             Piece(f" {shape_text(tensor.meta.shape)} .grad ", "dim"),

@@ -46,6 +46,12 @@ def value_text(value: Value | None, room: int = 40) -> str:
     return "  ".join(parts)
 
 
+def grad_text(tensor: TensorState, room: int = 40) -> str:
+    """The value of its `.grad`; "" where it has none."""
+    unread = "not looked at" if tensor.grad != NONE else ""
+    return value_text(tensor.grad_value, room) or unread
+
+
 def _nested(flat: Sequence[float | int | bool | str], shape: Sequence[int]) -> str:
     if not shape:
         return number(flat[0]) if flat else "?"
