@@ -20,7 +20,7 @@ import torch
 from tutor.observe.library import trampoline_codes
 from tutor.observe.log import Log
 from tutor.observe.names import Target, targets_by_line
-from tutor.observe.tracebacks import OURS, cut
+from tutor.observe.tracebacks import OURS, cut, forget
 from tutor.trace import events as ev
 from tutor.trace.events import NONE
 
@@ -106,7 +106,7 @@ class Frame:
             log.add(ev.Leave(self.id, not self.suspended))
             stack.pop(self)
         elif event == "exception":
-            stack.cut(arg[2])
+            stack.cut(arg[1], arg[2])
         return self.trace
 
 
@@ -274,8 +274,9 @@ class Stack:
         """Say what the last statement of a frame bound."""
         self._guarded(self.bind, record, frame)
 
-    def cut(self, traceback: types.TracebackType) -> None:
+    def cut(self, error: BaseException, traceback: types.TracebackType) -> None:
         """Take our frames out of a traceback that the program may print."""
+        self._guarded(forget, error)
         self._guarded(cut, traceback)
 
     def _guarded(self, action: Callable[..., object], *arguments: object) -> None:

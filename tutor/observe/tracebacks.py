@@ -30,10 +30,22 @@ def cut(traceback: types.TracebackType | None) -> types.TracebackType | None:
     if all(keep):
         return traceback
     kept = [entry for entry, wanted in zip(chain, keep, strict=True) if wanted]
+    if not kept:
+        return None
     for entry, following in zip(kept, [*kept[1:], None], strict=True):
         if entry.tb_next is not following:
             entry.tb_next = following
-    return kept[0] if kept else None
+    return kept[0]
+
+
+def forget(error: BaseException) -> None:
+    """Take our frames out of what an exception on its way out remembers.
+
+    Our handler caught it and raised it again, which left the handler's frames, and with them the
+    arguments of the call, in `__traceback__` until the program itself catches it.
+    """
+    if isinstance(error, BaseException) and error.__traceback__ is not None:
+        error.__traceback__ = cut(error.__traceback__)
 
 
 def kept_frames(codes: list[types.CodeType]) -> list[bool]:
