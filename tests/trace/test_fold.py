@@ -46,7 +46,8 @@ def test_the_state_at_each_moment_is_that_of_a_fresh_fold(
     events: list[ev.AnyEvent], data: st.DataObject
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trace, "KEYFRAME", 7)  # many keyframes, so that most moments resume one
+        patch.setattr(trace, "CHUNK", 7)  # many chunks, so that most moments resume one
+        patch.setattr(trace, "FINE", 2)
         patch.setattr(writes, "KEPT_WRITES", 2)
         patch.setattr(writes, "KEPT_SAVED", 2)
         patch.setattr(fold, "KEPT_DEAD", 3)

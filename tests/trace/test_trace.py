@@ -71,9 +71,8 @@ def test_a_snippet_is_its_setup_then_the_code() -> None:
 
 
 def test_going_back_step_by_step_in_a_long_run_is_exact(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tutor.trace.trace.KEYFRAME", 4)
-    monkeypatch.setattr("tutor.trace.trace.KEYFRAME_SHARE", 1)  # keyframes far apart
-    monkeypatch.setattr("tutor.trace.trace.NEAR", 3)
+    monkeypatch.setattr("tutor.trace.trace.CHUNK", 40)
+    monkeypatch.setattr("tutor.trace.trace.FINE", 4)
     events = founding_run() * 3
     trace = Trace()
     trace.extend(events)

@@ -312,13 +312,9 @@ class History:
     @cached_property
     def line_runs(self) -> dict[tuple[str, int], list[int]]:
         """The moments at which each user line began to run."""
-        files: dict[int, str] = {}
         found: dict[tuple[str, int], list[int]] = defaultdict(list)
-        for moment, event in enumerate(self.trace.events):
-            if type(event) is ev.Enter:
-                files[event.frame] = event.file
-            elif type(event) is ev.Line:
-                found[files.get(event.frame, ""), event.line].append(moment)
+        for moment, file, line in self.trace.line_runs():
+            found[file, line].append(moment)
         return found
 
     def site_at(self, moment: int) -> Site:

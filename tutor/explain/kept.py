@@ -11,7 +11,6 @@ from itertools import pairwise
 from tutor.explain import edits, source
 from tutor.explain.history import History
 from tutor.trace import NONE, Place
-from tutor.trace import events as ev
 from tutor.trace.state import NodeState, TensorState
 
 GROWN = 3
@@ -36,9 +35,7 @@ class Kept:
 
 def kept_graphs(history: History) -> list[Kept]:
     """The lines whose graphs pile up, those at the end of a graph first."""
-    death: dict[int, int] = {}
-    for moment, event in history.trace.of_kind(ev.Dead):
-        death.update(dict.fromkeys(event.nodes, moment))
+    death = {n: node.died for n, node in history.last.nodes.items() if node.dead}
     groups: dict[tuple[str, int, str], list[NodeState]] = defaultdict(list)
     for node in history.last.nodes.values():
         if node.event.leaf == NONE and node.site:
@@ -51,10 +48,10 @@ def kept_graphs(history: History) -> list[Kept]:
         members.sort(key=lambda node: node.moment)
         last = members[-1].moment
         alive = [n for n in members[:-1] if death.get(n.event.node, end) > last]
-        alive = _one_of_each_run(history, alive)
-        if len(alive) < GROWN or _runs(history, members[-1]) == _runs(history, alive[-1]):
+        alive = _one_of_each_run(alive)
+        if len(alive) < GROWN or members[-1].runs == alive[-1].runs:
             continue
-        if not _rising(_one_of_each_run(history, members), death):
+        if not _rising(_one_of_each_run(members), death):
             continue
         chained = _chained(history, alive)
         below = history.last.walk(alive[-1].event.node) if chained else iter(alive)
@@ -85,15 +82,9 @@ def _rising(members: list[NodeState], death: dict[int, int]) -> bool:
     return climb >= GROWN and at_once[-1] == max(at_once) and at_once[-1] == climb
 
 
-def _one_of_each_run(history: History, nodes: list[NodeState]) -> list[NodeState]:
+def _one_of_each_run(nodes: list[NodeState]) -> list[NodeState]:
     """One node for each time that the line ran: a sum or a layer may make several in one."""
-    return list({_runs(history, node): node for node in nodes}.values())
-
-
-def _runs(history: History, node: NodeState) -> int:
-    """How often the line of a node had begun to run when the node was made."""
-    place = node.site[-1]
-    return bisect_right(history.line_runs.get((place.file, place.line), []), node.moment)
+    return list({node.runs: node for node in nodes}.values())
 
 
 def _chained(history: History, nodes: list[NodeState]) -> bool:

@@ -98,8 +98,8 @@ def made_site(history: History, uid: int) -> Site:
     index = bisect_right(runs, known.moment) - 1
     if index < 0:
         return known.born
-    between = history.trace.events[runs[index] + 1 : known.moment]
-    if any(type(event) in (ev.Op, ev.Enter, ev.Leave) for event in between):
+    between = history.trace.numbered(runs[index] + 1, known.moment)
+    if any(type(event) in (ev.Op, ev.Enter, ev.Leave, ev.Skipped) for _, event in between):
         return known.born
     earlier = history.site_at(runs[index])
     same = bool(earlier) and earlier[-1].frame == here.frame

@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 
 from tutor.explain import source
 from tutor.explain.finding import FindingPlace
@@ -125,13 +126,9 @@ class _Following:
     def run(self, moment: int) -> None:
         trace = self.history.trace
         failure = self.history.failure  # a check of the program's own that raised shows it, too
-        state = trace.at(moment)
-        for frame in state.stack:
-            self._enter(frame.frame, frame.file, frame.line, frame.function)
-            entered = self.stack[-1]  # its statement has begun already
-            entered.statement = source.statement(self.history.text(frame.file), frame.line)
-        for number in range(moment, min(len(trace), moment + _LONG)):
-            event = trace.events[number]
+        moment = trace.kept(moment)
+        self._resume(moment)
+        for number, event in islice(trace.numbered(moment), _LONG):
             self.now = number
             match event:
                 case ev.Line():
@@ -149,10 +146,20 @@ class _Following:
                     self._op(event)
                 case ev.Output():
                     self._show(number, None)
+                case ev.Skipped():
+                    self.stack.clear()
+                    self._resume(number + event.events)
                 case _:
                     pass
 
     # -- the stack -----------------------------------------------------------------------
+
+    def _resume(self, moment: int) -> None:
+        """Begin in the middle of a run: with the frames that are active."""
+        for frame in self.history.trace.at(moment).stack:
+            self._enter(frame.frame, frame.file, frame.line, frame.function)
+            entered = self.stack[-1]  # its statement has begun already
+            entered.statement = source.statement(self.history.text(frame.file), frame.line)
 
     def _enter(self, number: int, file: str, line: int, function: str) -> None:
         frame = self.known.get(number)

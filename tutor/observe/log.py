@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Callable
 
 from tutor.trace import events as ev
 from tutor.trace import wire
@@ -33,6 +34,8 @@ class Log:
         self._pid = os.getpid()
         self.closed = False
         self.count = 0
+        self.before: Callable[[], None] | None = None
+        """Called before events are sent; it may add some."""
 
     def tick(self) -> None:
         """Send what waits if it is much, or old. Called between lines."""
@@ -44,6 +47,8 @@ class Log:
         self._sent = time.monotonic()
         if not self.events:
             return
+        if self.before is not None:
+            self.before()
         batch = self.events[:]
         self.events.clear()
         self.count += len(batch)

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import torch
 import torch.utils.checkpoint
 
+from tutor.observe.census import Census
 from tutor.observe.log import Log
 from tutor.observe.mode import Watch
 from tutor.observe.stack import Stack
@@ -33,6 +34,7 @@ class Session:
         self._log = log
         self.stack = Stack(log, files, folder, namespace)
         self.watch = Watch(log, self.stack)
+        log.before = Census(log, self.watch.tensors, self.watch.graph).count
         self.stack.bind_value = self._bound
         self.stack.on_module = self._label
         self.stack.on_thread = self._enter_thread

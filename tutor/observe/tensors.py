@@ -101,7 +101,8 @@ class Tensors:
         self._log = log
         self._values = values
         self._node_of = node_of
-        self._records: dict[int, Record] = {}
+        self.records: dict[int, Record] = {}
+        """id of a tensor object -> what was last said of it."""
         self.versions: dict[int, int] = {}
         self.grads: dict[int, int] = {}
         """uid of a tensor that is somebody's `.grad` -> that somebody's uid."""
@@ -109,13 +110,14 @@ class Tensors:
         """id of a parameter -> its name inside its module."""
         self.retained: list[weakref.ref[torch.Tensor]] = []
         self._aliases: dict[int, weakref.ref[torch.Tensor]] = {}
-        self._next = 0
+        self.next = 0
+        """The uid of the tensor that is seen next."""
 
     # -- identity --------------------------------------------------------------------
 
     def record(self, tensor: torch.Tensor) -> Record:
         """The record of a tensor, made (and told) if it was not known."""
-        known = self._records.get(id(tensor))
+        known = self.records.get(id(tensor))
         if known is not None:
             version = version_of(tensor)
             last = self.versions.get(known.counter, NONE)
@@ -130,7 +132,7 @@ class Tensors:
 
     def bound(self, tensor: torch.Tensor) -> int:
         """The uid of a tensor that a name was found to mean."""
-        known = self._records.get(id(tensor))
+        known = self.records.get(id(tensor))
         moved = known is not None and pointer_of(tensor) != known.pointer
         if (
             known is not None
@@ -142,31 +144,31 @@ class Tensors:
 
     def known(self, tensor: Any) -> int:
         """The uid of a tensor that has been seen, else NONE."""
-        record = self._records.get(id(tensor))
+        record = self.records.get(id(tensor))
         return record.uid if record is not None else NONE
 
     def peek(self, tensor: Any) -> Record | None:
         """The record of a tensor, without looking at the tensor."""
-        return self._records.get(id(tensor))
+        return self.records.get(id(tensor))
 
     def born(self, tensor: torch.Tensor, source: Record | None = None) -> Record:
         """Tell of a new tensor. `source` is the one whose counter it shares by `detach`."""
-        record = Record(self._next)
-        self._next += 1
+        record = Record(self.next)
+        self.next += 1
         record.label = self.labels.get(id(tensor), "")
         base = base_of(tensor)
         record.pointer = pointer_of(tensor)
         record.storage = storage_of(tensor)
         record.version = version_of(tensor)
         if base is not None:
-            parent = self._records.get(id(base)) or self.born(base)
+            parent = self.records.get(id(base)) or self.born(base)
             record.base = parent.uid
             record.counter = parent.counter
         elif source is not None:
             record.counter = source.counter
         else:
             record.counter = record.uid
-        self._records[id(tensor)] = record
+        self.records[id(tensor)] = record
         if source is not None:
             self.forget_when_dead(tensor, record)
         if record.version != NONE:
@@ -182,7 +184,7 @@ class Tensors:
         # An alias that dies leaves memory that others still have: what is made there next,
         # unseen (`from_numpy`), may have its id, its address and its version. Aliases alone:
         # `swap_tensors` refuses a tensor that has weak references.
-        key, records = id(tensor), self._records
+        key, records = id(tensor), self.records
 
         def dead(_: object) -> None:
             if records.get(key) is record:
@@ -246,7 +248,7 @@ class Tensors:
         self.tell(tensor, record)
         base = base_of(tensor)
         if base is not None:
-            parent = self._records.get(id(base))
+            parent = self.records.get(id(base))
             if parent is not None:
                 self.tell(base, parent)
                 self.contents(base, parent)

@@ -28,7 +28,7 @@ def moment_of(trace: Trace, text: str, file: str) -> int:
     visits = []
     moments = list(trace.lines)
     for index, moment in enumerate(moments):
-        event = trace.events[moment - 1]
+        event = trace.event(moment - 1)
         if not isinstance(event, Line) or event.line != line:
             continue
         where = trace.at(moment).place

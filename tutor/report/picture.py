@@ -111,8 +111,7 @@ def picture(
 
 def _walked(trace: Trace, run: PassState) -> int:
     """The moment at which all nodes of a pass are known and none has been freed by it."""
-    for index in range(run.moment, len(trace)):
-        event = trace.events[index]
+    for index, event in trace.numbered(run.moment):
         if isinstance(event, ev.Visit | ev.BackwardEnd) and event.run == run.run:
             return index
     return len(trace)

@@ -18,12 +18,16 @@ OnEvents = Callable[[Trace, Sequence[AnyEvent]], None]
 STEP = 64
 """Events folded between two looks at the clock."""
 
+USUAL = 512
+"""Bytes that an event may have on the average; most have less than a hundred."""
+
 
 class Intake:
     """Takes the bytes of a run's events. `fault` says why no more are taken, if so."""
 
     def __init__(self, trace: Trace, limits: Limits, on_events: OnEvents | None) -> None:
         self._trace = trace
+        self._endless = trace.program is not None and trace.program.profile == "script"
         self._limits = limits
         self._on_events = on_events
         self._reader = Reader()
@@ -45,16 +49,23 @@ class Intake:
         self._bytes += len(data)
         try:
             while events := self._reader.feed(data):
-                self._backlog.extend(events[: max(0, self._limits.events - self._count)])
+                room = max(0, self._limits.events - self._count)
+                self._backlog.extend(events if self._endless else events[:room])
                 self._count += len(events)
+                if self._endless:
+                    self._bytes = max(0, self._bytes - USUAL * len(events))
                 data = b""
         except Garbled as error:
             self.fault = ("garbled", f"What it sent as events is not readable: {error}.")
-        if self._bytes > self._limits.event_bytes or self._count > self._limits.events:
+        limits = self._limits
+        if self._endless:
+            if self._bytes > limits.event_bytes:
+                self.fault = ("killed", "What it did cannot be recorded: its events are too large.")
+        elif self._bytes > limits.event_bytes or self._count > limits.events:
             self.fault = (
                 "killed",
-                f"It did more than can be recorded ({self._limits.events:,} events, or "
-                f"{self._limits.event_bytes // MIB} MiB of them). Let its loops run less often.",
+                f"It did more than can be recorded ({limits.events:,} events, or "
+                f"{limits.event_bytes // MIB} MiB of them). Let its loops run less often.",
             )
 
     def mute(self) -> None:
@@ -79,8 +90,17 @@ class Intake:
                 self._backlog.clear()
                 self.fault = ("garbled", f"Its events contradict each other: {error!r}.")
                 break
-            folded += part
+            if self._on_events is not None:
+                folded += part
             if time.monotonic() > until:
                 break
+        if self._trace.size > self._limits.living:
+            self._backlog.clear()
+            self.fault = (
+                "killed",
+                "It holds more than can be recorded "
+                f"({self._limits.living:,} tensors, graph nodes and the like). "
+                "Let its loops run less often, or detach what it keeps.",
+            )
         if self._on_events is not None and folded:
             self._on_events(self._trace, folded)

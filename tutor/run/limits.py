@@ -9,12 +9,15 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds of one run. The first five hold in the snippet profile, the others always.
+    """Bounds of one run. The first four and `events` hold in the snippet profile only.
 
     `memory_bytes` bounds what each process adds to a fresh one, and their sum;
     `descendants` the processes alive at one time beside the program itself.
     `output_bytes` is what is kept of the output (its first and its last half);
-    a run that sends more than `events` events or `event_bytes` bytes of them is ended.
+    a run that sends more than `events` events or `event_bytes` bytes of them is ended. A script
+    may send as many as it likes, since of a long run the first and the last ones are kept;
+    it is ended where more than `living` tensors, graph nodes and the like have to be kept at one
+    time, or where its events are so large that they have `event_bytes` bytes more than usual.
     """
 
     cpu_seconds: int = 60
@@ -26,3 +29,4 @@ class Limits:
     output_bytes: int = 256 * 1024
     events: int = 2_000_000
     event_bytes: int = 256 * MIB
+    living: int = 6_000_000

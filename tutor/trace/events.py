@@ -144,10 +144,17 @@ class Mode(Event, frozen=True, tag="mode"):
 
 
 class Skipped(Event, frozen=True, tag="skipped"):
-    """A stretch of the run that was folded, and whose single events are not kept."""
+    """A stretch of the run that was folded, and whose single events are not kept.
+
+    `lines` is how many lines ran in it; `first` and `last` are the iterations of the enclosing
+    loops where it begins and ends, outermost first. No process sends it: a trace has it in the
+    place of what it let go.
+    """
 
     events: int
     lines: int
+    first: tuple[int, ...] = ()
+    last: tuple[int, ...] = ()
 
 
 # --- tensors and ops --------------------------------------------------------------------
@@ -245,9 +252,13 @@ class Altered(Event, frozen=True, tag="altered"):
 
 
 class Dead(Event, frozen=True, tag="dead"):
-    """These nodes no longer exist."""
+    """These nodes and tensor objects no longer exist.
+
+    The death of a node is told at once, that of a tensor when the observer comes to count.
+    """
 
     nodes: tuple[int, ...]
+    tensors: tuple[int, ...] = ()
 
 
 # --- backward ---------------------------------------------------------------------------

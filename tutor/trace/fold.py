@@ -33,6 +33,7 @@ from tutor.trace.state import (
     WriteState,
     closed,
 )
+from tutor.trace.sweep import SWEEP, sweep
 from tutor.trace.writes import Savers, thinned, too_many
 
 KEPT_DEAD = 4096
@@ -40,6 +41,15 @@ KEPT_DEAD = 4096
 
 KEPT_ENDED = 512
 """Frames kept after their return, for the names they had."""
+
+KEPT_PRINTS = 8192
+"""Pieces of output kept from the beginning (a print gives one or two)."""
+
+KEPT_PRINTED = 512 * 1024
+"""Characters of output kept from the beginning."""
+
+LAST_PRINTS = 256
+"""Pieces of output kept from the end, where there are more."""
 
 
 class Checkpoint(Struct, frozen=True, gc=False):
@@ -53,6 +63,9 @@ class Checkpoint(Struct, frozen=True, gc=False):
     texts: dict[str, str] = field(default_factory=dict)
     dead: Map[int, int] = field(default_factory=Map)
     ended: Map[int, int] = field(default_factory=Map)
+    sweep_at: int = 0
+    """Tensors at which to sweep; 0 before the first time."""
+    printed: int = 0
 
 
 class Folder:
@@ -80,6 +93,15 @@ class Folder:
         self._warnings = state.warnings
         self._raised = state.raised
         self._op = state.op
+        self._ran = state.ran.mutate()
+        self._recent = state.recent
+        self._unprinted = state.unprinted
+        self._printed = base.printed
+        self.line = 0
+        """The line that began to run last, in whatever file."""
+        self.line_runs = 0
+        """How many times it has begun."""
+        self._sweep_at = base.sweep_at or SWEEP
         self._site: Site | None = None
         self._dead = Queue(KEPT_DEAD, base.dead)
         self._ended = Queue(KEPT_ENDED, base.ended)
@@ -110,12 +132,16 @@ class Folder:
             warnings=self._warnings,
             raised=self._raised,
             op=self._op,
+            ran=self._ran.finish(),
+            recent=self._recent,
+            unprinted=self._unprinted,
         )
         self._frames = frozen.frames.mutate()
         self._tensors = frozen.tensors.mutate()
         self._counters = frozen.counters.mutate()
         self._nodes = frozen.nodes.mutate()
         self._passes = frozen.passes.mutate()
+        self._ran = frozen.ran.mutate()
         return frozen
 
     def checkpoint(self) -> Checkpoint:
@@ -129,7 +155,15 @@ class Folder:
             dict(self.texts),
             self._dead.freeze(),
             self._ended.freeze(),
+            self._sweep_at,
+            self._printed,
         )
+
+    @property
+    def size(self) -> int:
+        """How many things are held: tensors, nodes, passes, frames, and rows of the tables."""
+        held = len(self._tensors) + len(self._counters) + len(self._nodes) + len(self._passes)
+        return held + len(self._frames) + len(self._ran) + len(self.vias) + len(self.texts)
 
     # -- folding ---------------------------------------------------------------------
 
@@ -224,6 +258,9 @@ class Folder:
         stack[index] = moved
         self._frames[event.frame] = moved
         self._site = None
+        key = (frame.file, event.line)
+        self.line, self.line_runs = event.line, self._ran.get(key, 0) + 1
+        self._ran[key] = self.line_runs
 
     def _mode(self, event: ev.Mode) -> None:
         self._grad_mode = event.grad
@@ -275,7 +312,11 @@ class Folder:
             last = self.last_op
             if last is not None and event.uid in last.event.outs:
                 made_by = last.op
-            self._tensors[event.uid] = TensorState(event, self.site, self.moment, made_by)
+            else:
+                last = None
+            self._tensors[event.uid] = TensorState(
+                event, self.site, self.moment, made_by, origin=last
+            )
         else:
             self._tensors[event.uid] = replace(known, meta=event)
         if event.counter not in self._counters:
@@ -290,8 +331,22 @@ class Folder:
         self._op = event.op
         self.last_op = OpState(event, self.site, self.moment, self._grad_mode, self._inference)
 
+    def _call(self, number: int) -> OpState | None:
+        """The latest call, if it has this number: nothing refers to an earlier one."""
+        last = self.last_op
+        return last if last is not None and last.event.op == number else None
+
+    def _runs(self) -> int:
+        """How many times the present line has begun to run."""
+        if not self._stack:
+            return 0
+        frame = self._stack[-1]
+        return self._ran.get((frame.file, frame.line), 0)
+
     def _node(self, event: ev.Node) -> None:
-        self._nodes[event.node] = NodeState(event, self.site, self.moment)
+        self._nodes[event.node] = NodeState(
+            event, self.site, self.moment, origin=self._call(event.op), runs=self._runs()
+        )
         self._savers.add(event)
 
     def _write(self, event: ev.Write) -> None:
@@ -305,12 +360,13 @@ class Folder:
             event.op,
             self.moment,
             self.site,
+            self._call(event.op),
         )
         writes = (*(counter.writes if counter else ()), write)
         missed = counter.missed if counter else 0
         if too_many(writes):
             nodes = self._living()
-            writes, dropped = thinned(writes, self._savers.versions(event.counter, nodes))
+            writes, dropped = thinned(writes, self._savers, nodes)
             missed += dropped
         self._counters[event.counter] = CounterState(event.counter, event.after, writes, missed)
         known = self._tensors.get(event.uid)
@@ -329,10 +385,25 @@ class Folder:
         for node in event.nodes:
             known = self._nodes.get(node)
             if known is not None and not known.dead:
-                self._nodes[node] = replace(known, dead=True)
+                self._nodes[node] = replace(known, died=self.moment)
                 old = self._dead.push(node)
                 if old is not None:
                     self._nodes.pop(old, None)
+        for uid in event.tensors:
+            tensor = self._tensors.get(uid)
+            if tensor is not None and not tensor.dead:
+                self._tensors[uid] = replace(tensor, dead=True)
+        if len(self._tensors) > self._sweep_at:
+            self._sweep()
+
+    def _sweep(self) -> None:
+        """Drop what is dead, and what nothing that is kept refers to."""
+        state = sweep(self.state())
+        self._tensors = state.tensors.mutate()
+        self._counters = state.counters.mutate()
+        self._passes = state.passes.mutate()
+        self._savers = Savers()
+        self._sweep_at = max(SWEEP, 2 * len(self._tensors))
 
     # backward
 
@@ -362,16 +433,20 @@ class Folder:
             entry = AccumulateState(
                 event.run, event.uid, event.before, event.after, self.site, self.moment
             )
-            self._passes[event.run] = replace(run, accumulated=(*run.accumulated, entry))
-        self._set_grad(event.uid, event.grad, event.after)
+            self._passes[event.run] = replace(run, accumulated=run.accumulated.appended(entry))
+        known = self._tensors.get(event.uid)
+        if known is not None:
+            self._tensors[event.uid] = replace(
+                known,
+                grad=event.grad,
+                grad_value=event.after,
+                accumulated=known.accumulated + 1,
+            )
 
     def _grad(self, event: ev.Grad) -> None:
-        self._set_grad(event.uid, event.grad, event.value)
-
-    def _set_grad(self, uid: int, grad: int, value: ev.Value | None) -> None:
-        known = self._tensors.get(uid)
+        known = self._tensors.get(event.uid)
         if known is not None:
-            self._tensors[uid] = replace(known, grad=grad, grad_value=value)
+            self._tensors[event.uid] = replace(known, grad=event.grad, grad_value=event.value)
 
     def _freed(self, event: ev.Freed) -> None:
         for node in event.nodes:
@@ -407,7 +482,14 @@ class Folder:
     # what came out
 
     def _out(self, event: ev.Output) -> None:
-        self._output = self._output.appended((event.stream, event.text))
+        self._printed += len(event.text)
+        if len(self._output) < KEPT_PRINTS and self._printed <= KEPT_PRINTED:
+            self._output = self._output.appended((event.stream, event.text))
+            return
+        self._printed = KEPT_PRINTED  # a short piece after a long one would be out of order
+        if len(self._recent) >= LAST_PRINTS:
+            self._unprinted += len(self._recent[0][1])
+        self._recent = (*self._recent[1 - LAST_PRINTS :], (event.stream, event.text))
 
     def _warned(self, event: ev.Warned) -> None:
         self._warnings = (*self._warnings[-255:], event)

@@ -9,6 +9,9 @@ from immutables import Map
 
 T = TypeVar("T")
 
+HEAD_EVENTS = 32 * 1024
+"""Events at the beginning of a run that are always kept, and what they speak of with them."""
+
 
 class Prefix(Sequence[T]):
     """The first `count` items of a list that only ever grows."""

@@ -41,12 +41,31 @@ class Named(Struct, frozen=True, gc=False):
     until: int | None = None
 
 
+class OpState(Struct, frozen=True, gc=False):
+    """One call of a torch function, with where it was made."""
+
+    event: Op
+    site: Site
+    moment: int
+    grad_mode: bool
+    inference: bool
+
+    @property
+    def op(self) -> int:
+        return self.event.op
+
+    @property
+    def func(self) -> str:
+        return self.event.func
+
+
 class TensorState(Struct, frozen=True, gc=False):
     """One tensor: what torch says of it (`meta`), its birth, its value, its names, its grad.
 
     `born` is where it was first seen, `op` the call that made it (NONE: not seen being made).
     `value` is what it held when last looked at, `grad` the uid of its `.grad`, and
-    `grad_value` what that holds.
+    `grad_value` what that holds. `origin` is the call itself, `accumulated` how many times a
+    pass added into its `.grad`.
     """
 
     meta: Tensor
@@ -57,6 +76,9 @@ class TensorState(Struct, frozen=True, gc=False):
     names: tuple[Named, ...] = ()
     grad: int = NONE
     grad_value: Value | None = None
+    origin: OpState | None = None
+    accumulated: int = 0
+    dead: bool = False
 
     @property
     def uid(self) -> int:
@@ -74,6 +96,8 @@ class WriteState(Struct, frozen=True, gc=False):
     op: int
     moment: int
     site: Site
+    origin: OpState | None = None
+    """The call that wrote, where it is known."""
 
 
 class CounterState(Struct, frozen=True, gc=False):
@@ -90,7 +114,8 @@ class NodeState(Struct, frozen=True, gc=False):
     """One node of the graph: what torch says of it, where it was made, what became of it.
 
     `freed` is the pass that released its saves (NONE: not released); `visited` the passes
-    that reached it.
+    that reached it. `died` is the moment of its death (NONE: it lives), `origin` the call that
+    made it, where it is known, and `runs` how many times its line had begun to run by then.
     """
 
     event: Node
@@ -98,7 +123,13 @@ class NodeState(Struct, frozen=True, gc=False):
     moment: int
     freed: int = NONE
     visited: tuple[int, ...] = ()
-    dead: bool = False
+    died: int = NONE
+    origin: OpState | None = None
+    runs: int = 0
+
+    @property
+    def dead(self) -> bool:
+        return self.died != NONE
 
     @property
     def name(self) -> str:
@@ -134,7 +165,7 @@ class PassState(Struct, frozen=True, gc=False):
     """The nodes in the order in which the engine reached them."""
     arrived: Map[int, tuple[Value | None, ...]] = field(default_factory=Map)
     sent: Map[int, tuple[Value | None, ...]] = field(default_factory=Map)
-    accumulated: tuple[AccumulateState, ...] = ()
+    accumulated: Prefix[AccumulateState] = field(default_factory=Prefix)
     stale: tuple[int, str, int, int] | None = None
     """(node, save, found, expected) of the save that made it fail; found NONE: freed."""
     altered: tuple[tuple[int, str, int], ...] = ()
@@ -148,24 +179,6 @@ class PassState(Struct, frozen=True, gc=False):
     @property
     def run(self) -> int:
         return self.event.run
-
-
-class OpState(Struct, frozen=True, gc=False):
-    """One call of a torch function, with where it was made."""
-
-    event: Op
-    site: Site
-    moment: int
-    grad_mode: bool
-    inference: bool
-
-    @property
-    def op(self) -> int:
-        return self.event.op
-
-    @property
-    def func(self) -> str:
-        return self.event.func
 
 
 class FrameState(Struct, frozen=True, gc=False):
@@ -205,6 +218,12 @@ class State(Struct, frozen=True, gc=False):
     raised: Raised | None = None
     op: int = NONE
     """The latest call."""
+    ran: Map[tuple[str, int], int] = field(default_factory=Map)
+    """How many times each line (file, number) began to run."""
+    recent: tuple[tuple[int, str], ...] = ()
+    """The latest output, where there was more than `output` holds."""
+    unprinted: int = 0
+    """Characters of output between the two that are not kept."""
 
     @property
     def place(self) -> Place | None:
@@ -214,7 +233,11 @@ class State(Struct, frozen=True, gc=False):
     @property
     def text(self) -> str:
         """What the program has printed so far, both streams in order."""
-        return "".join(text for _, text in self.output)
+        first = "".join(text for _, text in self.output)
+        if not self.recent:
+            return first
+        gap = f"\n… {self.unprinted:,} characters are not kept …\n" if self.unprinted else ""
+        return first + gap + "".join(text for _, text in self.recent)
 
     def named(self, name: str) -> TensorState | None:
         """The tensor a name means now: innermost frame first, then outwards, then the module's."""

@@ -1,12 +1,11 @@
 """Which writes of a version counter are kept, so that a long loop stays bounded.
 
 Kept are the latest ones, and of the older ones each that was the first after a living save:
-that is the write which a backward through the save would have to name.
+that is the write which a backward through the save would have to name. Of too many of those the
+earliest and the latest are kept.
 """
 
 from __future__ import annotations
-
-from bisect import bisect_left
 
 from immutables import Map
 
@@ -27,45 +26,54 @@ def too_many(writes: Writes) -> bool:
     return len(writes) > KEPT_SAVED + 2 * KEPT_WRITES
 
 
-def thinned(writes: Writes, saved: list[int]) -> tuple[Writes, int]:
-    """The writes to keep, given the versions of living saves in order, and how many went."""
+def thinned(writes: Writes, savers: Savers, nodes: Map[int, NodeState]) -> tuple[Writes, int]:
+    """The writes to keep, given who holds saves among these nodes, and how many went."""
     old, recent = writes[:-KEPT_WRITES], writes[-KEPT_WRITES:]
-    kept = tuple(w for w in old if _between(saved, w.before, w.after))[-KEPT_SAVED:]
+    kept = tuple(w for w in old if savers.between(w.counter, w.before, w.after, nodes))
+    if len(kept) > KEPT_SAVED:
+        half = KEPT_SAVED // 2
+        kept = (*kept[: KEPT_SAVED - half], *kept[len(kept) - half :])
     return (*kept, *recent), len(old) - len(kept)
 
 
-def _between(versions: list[int], before: int, after: int) -> bool:
-    """Whether one of these sorted versions is at least `before` and below `after`."""
-    index = bisect_left(versions, before)
-    return index < len(versions) and versions[index] < after
-
-
 class Savers:
-    """Which nodes hold a save of which counter, so that nobody walks over all nodes.
+    """Which nodes saved which version of a counter, so that nobody walks over all nodes.
 
     Most runs never ask, so the index begins with the first question.
     """
 
     def __init__(self) -> None:
-        self._nodes: dict[int, list[int]] | None = None
+        self._nodes: dict[int, dict[int, list[int]]] | None = None
 
     def add(self, node: Node) -> None:
         """A new node."""
         if self._nodes is not None:
-            for counter in {save.counter for save in node.saves}:
-                self._nodes.setdefault(counter, []).append(node.node)
+            for save in node.saves:
+                self._nodes.setdefault(save.counter, {}).setdefault(save.version, []).append(
+                    node.node
+                )
 
-    def versions(self, counter: int, nodes: Map[int, NodeState]) -> list[int]:
-        """The versions of a counter that living nodes have saved, in order."""
+    def between(self, counter: int, before: int, after: int, nodes: Map[int, NodeState]) -> bool:
+        """Whether a living node has saved a version from `before` up to, not including, `after`."""
         if self._nodes is None:
             self._nodes = {}
             for known in nodes.values():
                 self.add(known.event)
-        living = [
-            node
-            for node in map(nodes.get, self._nodes.get(counter, ()))
-            if node is not None and not node.dead and node.freed == NONE
-        ]
-        self._nodes[counter] = [node.event.node for node in living]
-        saves = (save for node in living for save in node.saves)
-        return sorted({save.version for save in saves if save.counter == counter})
+        saved = self._nodes.get(counter)
+        if not saved:
+            return False
+        if after - before <= len(saved):
+            versions = [version for version in range(before, after) if version in saved]
+        else:
+            versions = [version for version in saved if before <= version < after]
+        for version in versions:
+            if any(_holds(nodes.get(number), counter, version) for number in saved[version]):
+                return True
+            del saved[version]  # its nodes do not come back to life
+        return False
+
+
+def _holds(node: NodeState | None, counter: int, version: int) -> bool:
+    if node is None or node.dead or node.freed != NONE:
+        return False
+    return any(save.counter == counter and save.version == version for save in node.saves)

@@ -44,7 +44,7 @@ def timeline(trace: Trace) -> Timeline:
     walk = _Walk()
     setup = {event.file for _, event in trace.of_kind(ev.Text) if event.role == "setup"}
     stack: list[int] = []
-    for index, event in enumerate(trace.events):
+    for index, event in trace.numbered():
         kind = type(event)
         if kind in _CONSEQUENCES:  # most events: nothing to do
             continue
@@ -76,8 +76,12 @@ def timeline(trace: Trace) -> Timeline:
         elif isinstance(event, ev.Leave):
             if event.frame in stack:
                 del stack[stack.index(event.frame) :]
-        elif kind is ev.Skipped:
-            walk.gaps.append(index + 1)
+        elif isinstance(event, ev.Skipped):
+            after = trace.at(index + event.events)
+            walk.gaps.append(index)
+            stack = [frame.frame for frame in after.stack]
+            walk.files.update((frame.frame, frame.file) for frame in after.frames.values())
+            walk.open_op = walk.waiting_op = walk.open_step = -1
     end = len(trace)
     if walk.open_op >= 0:
         walk.stop(end, "op", walk.ops, walk.open_op)
@@ -102,7 +106,7 @@ def moment_words(trace: Trace, line: Timeline, moment: int) -> str:
     stop = line.at(moment)
     if stop is None:
         return "before the first line"
-    event = trace.events[stop.event]
+    event = trace.event(stop.event)
     place = trace.at(moment).place
     where = place_text(place) if place else ""
     if stop.kind == "op" and isinstance(event, ev.Op):

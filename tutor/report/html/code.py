@@ -158,7 +158,7 @@ def _values(trace: Trace) -> Iterator[_Entry]:
     """As in y = [1., 2.]: what a line gave to a name."""
     tensors = trace.last.tensors
     written: set[int] = set()
-    for moment, event in enumerate(trace.events):
+    for moment, event in trace.numbered():
         if type(event) is ev.Write:
             written.add(event.counter)
         if type(event) is not ev.Contents:

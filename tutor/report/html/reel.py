@@ -67,7 +67,7 @@ def _stops(trace: Trace) -> list[Stop]:
     stops: list[Stop] = []
     open_kind: Kind | None = None
     opened = 0
-    for index, event in enumerate(trace.events):
+    for index, event in trace.numbered():
         kind = type(event)
         if kind in _CONSEQUENCES:
             continue
@@ -134,7 +134,7 @@ def _words(trace: Trace, stop: Stop, state: State) -> str:
         return _end_words(trace)
     place = state.place
     where = place_text(place, main_file(trace)) if place is not None else "the program's end"
-    event = trace.events[stop.event]
+    event = trace.event(stop.event)
     if isinstance(event, ev.Op):
         return f"after {event.func.rpartition('.')[2].strip('_')}, {where}"
     if isinstance(event, ev.Visit):
@@ -165,13 +165,8 @@ def freed_moments(trace: Trace) -> dict[int, int]:
 
 def first_lines(trace: Trace) -> Iterator[tuple[str, int, int]]:
     """(file, line, moment) of the first time that each line was about to run."""
-    files: dict[int, str] = {}
     seen: set[tuple[str, int]] = set()
-    for moment, event in enumerate(trace.events):
-        if type(event) is ev.Enter:
-            files[event.frame] = event.file
-        elif type(event) is ev.Line:
-            key = (files.get(event.frame, ""), event.line)
-            if key not in seen:
-                seen.add(key)
-                yield (*key, moment)
+    for moment, file, line in trace.line_runs():
+        if (file, line) not in seen:
+            seen.add((file, line))
+            yield file, line, moment
