@@ -25,6 +25,7 @@ class Entry(NamedTuple):
 COMMANDS = {
     "open": Entry("tutor.cli.open", "open_file", "Open a Python file in the playground."),
     "explain": Entry("tutor.cli.explain", "explain", "Run a script and say what happened."),
+    "why": Entry("tutor.cli.why", "why", "Explain a pasted error message or traceback."),
     "plain": Entry("tutor.cli.plain", "plain", "Walk through lessons by lines of text."),
     "progress": Entry("tutor.cli.progress", "progress", "Take your progress to another machine."),
     "author": Entry("tutor.cli.author", "author", "Write lessons, and prove what they promise."),
