@@ -246,3 +246,77 @@ def _backward_of(node: ast.stmt) -> str:
         if isinstance(func, ast.Attribute) and func.attr == "backward":
             return func.value.id if isinstance(func.value, ast.Name) else ""
     return ""
+
+
+def leaf_again(text: str, file: str, number: int) -> Edit | None:
+    """What a line assigns or returns as a leaf of its own: cut off, and asking for gradients.
+
+    An attribute of `self` becomes a Parameter, so that its module knows it.
+    """
+    node = source.simple_statement(text, number)
+    if not isinstance(node, ast.Assign | ast.Return) or node.value is None:
+        return None
+    value = edits.segment(text, node.value)
+    simple = isinstance(node.value, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+    inner = f"{value if simple else f'({value})'}.detach()"
+    target = node.targets[0] if isinstance(node, ast.Assign) else None
+    if isinstance(target, ast.Tuple | ast.List):
+        return None
+    if isinstance(target, ast.Attribute) and edits.segment(text, target.value) == "self":
+        owner = "torch.nn" if edits.imports_torch(text) else "nn"
+        return edits.splice(text, file, node.value, f"{owner}.Parameter({inner})")
+    return edits.splice(text, file, node.value, f"{inner}.requires_grad_()")
+
+
+def result_with(text: str, file: str, number: int, call: str) -> Edit | None:
+    """What a line assigns or returns, with one more call: `value > 0` as `(value > 0).float()`."""
+    node = source.simple_statement(text, number)
+    if not isinstance(node, ast.Assign | ast.Return) or node.value is None:
+        return None
+    value = edits.segment(text, node.value)
+    simple = isinstance(node.value, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+    whole = value if simple else f"({value})"
+    return edits.splice(text, file, node.value, f"{whole}.{call}")
+
+
+def names_detached(text: str, file: str, number: int, names: set[str]) -> Edit | None:
+    """Every reading of these names in a statement, detached."""
+    node = source.statement(text, number)
+    if node is None or hasattr(node, "body"):
+        return None
+    first, last = node.lineno, node.end_lineno or node.lineno
+    spots = [
+        child
+        for child in ast.walk(node)
+        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load) and child.id in names
+    ]
+    if not spots:
+        return None
+    rows = list(source.lines(text)[first - 1 : last])
+    for child in sorted(spots, key=lambda one: (one.lineno, one.col_offset), reverse=True):
+        row = rows[child.lineno - first].encode()
+        end = child.end_col_offset or child.col_offset
+        rows[child.lineno - first] = (row[:end] + b".detach()" + row[end:]).decode()
+    return Edit(file, first, last, "\n".join(rows))
+
+
+def returned(text: str, file: str, function: source.Function) -> Edit | None:
+    """The last statement of a function, an expression of which nothing comes, returned."""
+    last = function.body[-1]
+    if not isinstance(last, ast.Expr) or isinstance(last.value, ast.Constant):
+        return None
+    return edits.splice(text, file, last, f"return {edits.segment(text, last.value)}")
+
+
+def deepcopied_state(text: str, file: str, number: int) -> Edit | None:
+    """`copy.deepcopy(net)` as a copy of its state."""
+
+    def change(call: ast.Call) -> str | None:
+        if source.called(call) != "deepcopy" or len(call.args) != 1:
+            return None
+        if not isinstance(call.args[0], ast.Name | ast.Attribute):
+            return None
+        given = edits.segment(text, call.args[0])
+        return f"{edits.segment(text, call.func)}({given}.state_dict())"
+
+    return edits.rewrite_calls(text, file, number, change)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
-from tutor.explain import edits
+from tutor.explain import edits, rewrites, source
 from tutor.explain.build import finding, fix, note, surfaced
-from tutor.explain.finding import Fact, Finding, FindingPlace
+from tutor.explain.custom import file_of, function_of
+from tutor.explain.finding import Fact, Finding, FindingPlace, Fix
 from tutor.explain.flow import Behind, Cut, behind
 from tutor.explain.history import Failure, History, bare, op_name
 from tutor.explain.kinds.no_grad_fn import root_without_grad
@@ -75,18 +77,44 @@ def _without_graph(
     edit = edits.add_keyword(
         history.text(here.file), here.file, here.line, "grad", "create_graph", "True"
     )
+    causes = [
+        history.place("cause", run.site, run.moment, note("first-derivative")) for run in came.grads
+    ]
+    fixes = [fix("create-graph", {"line": here.line}, edit)]
+    if variant == "once":
+        causes[1:] = _once(history, first, fixes)
     return finding(
         KIND,
         "warning" if variant == "constant" else "error",
         variant,
         facts,
-        cause=[
-            history.place("cause", run.site, run.moment, note("first-derivative"))
-            for run in came.grads
-        ],
+        cause=causes,
         surfaced=seen,
-        fixes=[fix("create-graph", {"line": here.line}, edit)],
+        fixes=fixes,
     )
+
+
+def _once(history: History, run: PassState, fixes: list[Fix | None]) -> list[FindingPlace | None]:
+    """Where a Function was applied whose backward can be differentiated only once, and why."""
+    found: list[FindingPlace | None] = []
+    for number in run.arrived:
+        node = history.last.nodes.get(number)
+        cls = function_of(history, node.name) if node is not None else None
+        if node is None or cls is None:
+            continue
+        found.append(history.place("cause", node.site, node.moment, note("no-second")))
+        back = source.method(cls, "backward")
+        for decorator in back.decorator_list if back is not None else ():
+            name = (
+                decorator.attr if isinstance(decorator, ast.Attribute) else ast.unparse(decorator)
+            )
+            if name == "once_differentiable":
+                file = file_of(history, cls.name)
+                words = note("no-second")
+                found.append(history.line_place("cause", file, decorator.lineno, words))
+                edit = rewrites.without_block(history.text(file), file, decorator.lineno)
+                fixes.append(fix("differentiable", {"line": decorator.lineno}, edit))
+    return found
 
 
 def ran(history: History) -> list[Finding]:

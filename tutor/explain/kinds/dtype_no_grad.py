@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tutor.explain import edits, source
+from tutor.explain import edits, rewrites, source
 from tutor.explain.build import finding, fix, note, surfaced
 from tutor.explain.finding import Edit, Fact, Finding, FindingPlace, Fix
 from tutor.explain.history import Failure, History, bare
@@ -55,6 +55,12 @@ def _no_flag(history: History, here: Place) -> list[Fix | None]:
 
 def _as_float(history: History, place: FindingPlace) -> Edit | None:
     text = history.text(place.file)
+    of_bools = rewrites.result_with(text, place.file, place.line, "float()")
+    made = {
+        source.called(c) for c in source.calls(source.statement(text, place.line) or source.EMPTY)
+    }
+    if not made & {"tensor", "arange", "zeros", "ones", "full", "as_tensor"}:
+        return of_bools
     for func in ("tensor", "arange", "zeros", "ones", "full", "as_tensor"):
         for call in source.calls(source.statement(text, place.line) or source.EMPTY):
             if source.called(call) == func and any(k.arg == "dtype" for k in call.keywords):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tutor.explain import edits, source
+from tutor.explain import edits, rewrites, source
 from tutor.explain.build import finding, fix, note, surfaced
 from tutor.explain.finding import Fact, Finding, FindingPlace, Fix
 from tutor.explain.flow import Cut, cut_between
@@ -82,13 +82,32 @@ def _refused(history: History, failure: Failure) -> Finding:
     found = history.computed_on(node, here.frame, failure.moment)
     facts: dict[str, Fact] = {"tensor": "a computed tensor"}
     causes: list[FindingPlace | None] = []
+    fixes: list[Fix | None] = []
     if found is not None:
         facts["tensor"] = history.name(found.uid, failure.moment)
         maker = history.last.nodes.get(found.meta.node)
         if maker is not None:
             causes.append(history.place("cause", maker.site, maker.moment, note("computed")))
+            fixes.append(_as_leaf(history, maker.site))
     causes.append(history.place("cause", failure.site, failure.moment))
-    return finding(NONLEAF, "error", "optimizer", facts, cause=causes, surfaced=[surfaced(history)])
+    return finding(
+        NONLEAF,
+        "error",
+        "optimizer",
+        facts,
+        cause=causes,
+        surfaced=[surfaced(history)],
+        fixes=fixes,
+    )
+
+
+def _as_leaf(history: History, site: Site) -> Fix | None:
+    """The line that computed it makes a leaf of the result."""
+    if not site:
+        return None
+    here = site[-1]
+    edit = rewrites.leaf_again(history.text(here.file), here.file, here.line)
+    return fix("leaf-again", {"line": here.line}, edit)
 
 
 # -- without an error -----------------------------------------------------------------------
@@ -129,6 +148,8 @@ def _nonleaf(
             code = f"{name}.retain_grad()"
             edit = edits.insert_after(history.text(made.file), made.file, made.line, code)
             fixes.append(fix("retain-grad", {"line": made.line, "name": name}, edit))
+        if made is not None and all(not place.iteration for place in node.site):
+            fixes.append(_as_leaf(history, node.site))
     return finding(
         NONLEAF,
         "error" if severity == "error" else "warning",

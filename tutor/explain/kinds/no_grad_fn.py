@@ -102,7 +102,7 @@ def _cut(
         cause=places,
         witness=[witness],
         surfaced=[seen],
-        fixes=_fixes(history, first),
+        fixes=uncut(history, first),
     )
 
 
@@ -157,7 +157,8 @@ def _never(
     return finding(KIND, "error", "never", facts, cause=places, surfaced=[seen], fixes=fixes)
 
 
-def _fixes(history: History, cut: Cut) -> list[Fix | None]:
+def uncut(history: History, cut: Cut) -> list[Fix | None]:
+    """Changes that keep the graph whole at a cut."""
     place = cut.site[-1]
     text = history.text(place.file)
     if cut.reason == "detach":

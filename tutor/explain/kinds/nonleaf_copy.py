@@ -55,9 +55,11 @@ def _fixes(
     history: History, found: TensorState | None, here: Place, given: int | None
 ) -> list[Fix | None]:
     """Detached where it is copied, or where it was put away."""
-    if found is None:
-        return []
     text = history.text(here.file)
+    state = rewrites.deepcopied_state(text, here.file, here.line)
+    whole = [fix("copy-state", {"line": here.line}, state)]
+    if found is None:
+        return [*whole]
     made: list[Fix | None] = []
     names = list(dict.fromkeys(named.name for named in found.names))
     for line in (here.line, given):
@@ -71,7 +73,7 @@ def _fixes(
             history.text(there.file), there.file, there.line, any_target=True
         )
         made.append(fix("detach-here", {"line": there.line}, kept))
-    return made
+    return [*made, *whole]
 
 
 def _fed(

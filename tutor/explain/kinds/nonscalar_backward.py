@@ -42,7 +42,10 @@ def raised(history: History, failure: Failure) -> Finding | None:
             return finding(
                 KIND, "error", "no-gradient", facts, cause=[*causes, call], witness=[made],
                 surfaced=[surfaced(history, note("needs-scalar"))],
-                fixes=[fix("reduce", {"line": here.line}, edit)],
+                fixes=[
+                    fix("reduce", {"line": here.line}, edit),
+                    _of_sum(history, here.file, here.line),
+                ],
             )  # fmt: skip
         if seed is not None and tuple(seed.shape) != tuple(root.shape):
             facts["given"] = shape(seed.shape)
@@ -56,6 +59,21 @@ def raised(history: History, failure: Failure) -> Finding | None:
         return finding(
             KIND, "error", "wrong-count", facts, cause=[call], surfaced=[surfaced(history)]
         )
+    return None
+
+
+def _of_sum(history: History, file: str, line: int) -> Fix | None:
+    """`autograd.grad(y, x)` started from ones: the gradient of the sum of y."""
+    text = history.text(file)
+    for call in source.calls(source.statement(text, line) or source.EMPTY):
+        if source.called(call) != "grad" or len(call.args) not in (1, 2):
+            continue
+        if isinstance(call.args[0], ast.Name | ast.Attribute) and edits.imports_torch(text):
+            root = edits.segment(text, call.args[0])
+            edit = edits.add_keyword(
+                text, file, line, "grad", "grad_outputs", f"torch.ones_like({root})"
+            )
+            return fix("fit-ones", {"line": line, "root": root}, edit)
     return None
 
 

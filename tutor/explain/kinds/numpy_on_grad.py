@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from tutor.explain import edits
+from tutor.explain import edits, rewrites, source
 from tutor.explain.build import finding, fix, note, surfaced
-from tutor.explain.finding import Fact, Finding
+from tutor.explain.finding import Edit, Fact, Finding
 from tutor.explain.history import Failure, History, bare
 
 KIND = "numpy-on-grad"
@@ -42,5 +42,26 @@ def raised(history: History, failure: Failure) -> Finding | None:
         facts,
         cause=[history.place("cause", failure.site, failure.moment, note("leaves-torch"))],
         surfaced=[surfaced(history)],
-        fixes=[fix("detach-here", {"line": here.line}, edit)],
+        fixes=[
+            fix("detach-here", {"line": here.line}, edit),
+            fix("detach-here", {"line": here.line}, _names(history, failure)),
+        ],
     )
+
+
+def _names(history: History, failure: Failure) -> Edit | None:
+    """The names on the line that mean tensors which require grad, detached."""
+    here = failure.site[-1]
+    text = history.text(here.file)
+    node = source.statement(text, here.line)
+    read = source.names_read(node) if node is not None else set()
+    wanting = {
+        named.name
+        for tensor in history.last.tensors.values()
+        for named in tensor.names
+        if named.name in read
+        and named.frame in (here.frame, 0)
+        and named.since <= failure.moment
+        and history.requires_grad(tensor.uid, failure.moment)
+    }
+    return rewrites.names_detached(text, here.file, here.line, wanting)

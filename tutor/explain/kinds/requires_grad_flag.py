@@ -44,7 +44,11 @@ def raised(history: History, failure: Failure) -> Finding | None:
             history, failure, "nonleaf", facts, [fix("use-detach", line, edit)], witness
         )
     if func in ("detach_", "resize_", "resize_as_") and meta.requires_grad:
-        return _finding(history, failure, func.strip("_").split("_")[0], facts, [])
+        fixes: list[Fix | None] = []
+        if func == "detach_":
+            plain = _detached(history, failure)
+            fixes.append(fix("use-detach", {"line": failure.site[-1].line}, plain))
+        return _finding(history, failure, func.strip("_").split("_")[0], facts, fixes)
     return None
 
 

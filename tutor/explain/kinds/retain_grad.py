@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 
-from tutor.explain.build import finding, note, surfaced
-from tutor.explain.finding import Finding, FindingPlace
+from tutor.explain import edits
+from tutor.explain.build import finding, fix, note, surfaced
+from tutor.explain.finding import Finding, FindingPlace, Fix
+from tutor.explain.flow import behind
 from tutor.explain.history import Failure, History, bare
+from tutor.explain.kinds.no_grad_fn import uncut
 from tutor.explain.reads import surfaced_at
 from tutor.trace import NONE, Site
 from tutor.trace.state import OpState
@@ -25,13 +28,26 @@ def raised(history: History, failure: Failure) -> Finding | None:
     name = "the tensor"
     if op is not None and op.event.args:
         name = history.name(op.event.args[0], op.moment)
+    causes = [history.place("cause", failure.site, failure.moment, note("refused"))]
+    fixes: list[Fix | None] = []
+    if op is not None and op.event.args:
+        came = behind(history, op.event.args[0], op.moment)
+        for cut in came.cuts[:1]:
+            fixes += uncut(history, cut)
+            where = (*cut.site[:-1], cut.block) if cut.block is not None else cut.site
+            causes.append(history.place("cause", where, cut.moment, note("cuts")))
+    if failure.site:
+        here = failure.site[-1]
+        dropped = edits.delete(history.text(here.file), here.file, here.line)
+        fixes.append(fix("drop-retain", {"line": here.line}, dropped))
     return finding(
         KIND,
         "error",
         "no-grad",
         {"tensor": name},
-        cause=[history.place("cause", failure.site, failure.moment, note("refused"))],
+        cause=causes,
         surfaced=[surfaced(history)],
+        fixes=fixes,
     )
 
 

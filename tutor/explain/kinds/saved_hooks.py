@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from tutor.explain import source
-from tutor.explain.build import finding
-from tutor.explain.finding import Fact, Finding, FindingPlace
+from tutor.explain import edits, rewrites, source
+from tutor.explain.build import finding, fix, note, surfaced
+from tutor.explain.finding import Fact, Finding, FindingPlace, Fix
 from tutor.explain.history import Failure, History
 from tutor.explain.patterns import kind_of
 from tutor.trace import Place, Site
@@ -16,32 +16,51 @@ KIND = "saved-hooks"
 
 def raised(history: History, failure: Failure) -> Finding | None:
     """An op that a pack hook spoiled, or a backward that got no tensor from an unpack hook."""
-    if kind_of(failure.message) != KIND:
+    known = kind_of(failure.message)
+    entering = bool(failure.library) and failure.library[-1][1] == "__enter__"
+    own = entering and "torch/autograd/graph.py" in failure.library[-1][0].replace("\\", "/")
+    if known != KIND and not (own and known is None):
         return None
     node = history.last.nodes.get(failure.run.failing) if failure.run is not None else None
     site, moment = failure.site, failure.moment
     if node is not None and node.site:
         site, moment = node.site, node.moment  # the hooks around the forward are meant
+    facts: dict[str, Fact] = {"error": failure.kind, "message": failure.said}
     around = _registration(history, site)
-    if around is None:
-        return None
+    if around is None or own:
+        if not failure.site:
+            return None
+        here = [history.place("cause", failure.site, failure.moment, note("refused"))]
+        return finding(KIND, "error", "refused", facts, cause=here, surfaced=[surfaced(history)])
     place, call = around
-    hook = _hook(history, place, call, 0 if failure.run is None else 1)
-    lines = [line.strip() for line in failure.message.strip().splitlines() if line.strip()]
-    facts: dict[str, Fact] = {"error": failure.kind, "message": lines[0] if lines else KIND}
+    which = 0 if failure.run is None else 1
+    hook = _hook(history, place, call, which)
     causes: list[FindingPlace | None] = []
     for line in dict.fromkeys((hook, call.lineno)):
-        here = Place(place.file, line, place.function, (), place.frame)
-        causes.append(history.place("cause", (here,), moment))
+        where = Place(place.file, line, place.function, (), place.frame)
+        causes.append(history.place("cause", (where,), moment))
     return finding(
         KIND,
         "error",
-        "known",
+        ("pack", "unpack")[which],
         facts,
         cause=causes,
         witness=[history.place("witness", site, moment)],
         surfaced=[history.place("surfaced", failure.site, failure.moment)],
+        fixes=_fixes(history, place.file, hook, which),
     )
+
+
+def _fixes(history: History, file: str, line: int, which: int) -> list[Fix | None]:
+    """A pack hook that writes nothing, an unpack hook that returns what it has."""
+    text = history.text(file)
+    if which == 0:
+        return [fix("out-of-place", {"line": line}, edits.out_of_place(text, file, line))]
+    function = source.function_at(text, line)
+    if function is None or source.returns(function):
+        return []
+    edit = rewrites.returned(text, file, function)
+    return [fix("return-unpacked", {"line": function.body[-1].lineno}, edit)]
 
 
 def _registration(history: History, site: Site) -> tuple[Place, ast.Call] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tutor.explain import edits, source
 from tutor.explain.build import finding, fix, note, surfaced
-from tutor.explain.finding import Fact, Finding, FindingPlace, Fix
+from tutor.explain.finding import Edit, Fact, Finding, FindingPlace, Fix
 from tutor.explain.history import Failure, History, bare
 
 KIND = "sparse-grad"
@@ -21,12 +21,15 @@ def raised(history: History, failure: Failure) -> Finding | None:
     ]
     causes: list[FindingPlace | None] = []
     fixes: list[Fix | None] = []
+    dense: dict[int, Edit | None] = {}
     for file, text in history.trace.texts.items():
         for layer in ("Embedding", "EmbeddingBag", "embedding", "embedding_bag"):
             for line in source.lines_calling(text, layer, "sparse"):
                 causes.append(history.line_place("cause", file, line, note("sparse")))
                 edit = edits.drop_keyword(text, file, line, "sparse")
-                fixes.append(fix("dense", {"line": line}, edit))
+                dense[line] = edit
+    if dense:
+        fixes.append(fix("dense", {"line": min(dense)}, *dense.values()))
     if not causes:
         causes = [history.place("cause", op.site, op.moment, note("sparse")) for op in used[-1:]]
     for op in history.ops:

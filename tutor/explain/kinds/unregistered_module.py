@@ -250,11 +250,15 @@ def _lists(history: History) -> list[tuple[str, int, str]]:
 def _listed(history: History, file: str, line: int) -> Edit | None:
     text = history.text(file)
     node = source.simple_statement(text, line)
-    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.List | ast.ListComp):
+    if not isinstance(node, ast.Assign):
+        return None
+    if not isinstance(node.value, ast.List | ast.ListComp | ast.Dict | ast.DictComp):
         return None
     wrapper = (
         "nn.ModuleList"
         if re.search(r"^\s*from torch import .*\bnn\b", text, re.M)
         else ("torch.nn.ModuleList")
     )
+    if isinstance(node.value, ast.Dict | ast.DictComp):
+        wrapper = wrapper.replace("List", "Dict")
     return edits.splice(text, file, node.value, f"{wrapper}({edits.segment(text, node.value)})")
