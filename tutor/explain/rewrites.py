@@ -77,9 +77,16 @@ def as_tensor(text: str, file: str, number: int) -> Edit | None:
             continue
         if source.called(call) in _NUMBERS and isinstance(call.func, ast.Attribute):
             return edits.splice(text, file, call, edits.segment(text, call.func.value))
-        if isinstance(call.func, ast.Name) and call.func.id == "float" and len(call.args) == 1:
-            value = edits.segment(text, call.args[0])
-            simple = isinstance(call.args[0], ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+        if (
+            isinstance(call.func, ast.Name)
+            and call.func.id in ("float", "int", "bool")
+            and len(call.args) == 1
+        ):
+            inner = call.args[0]
+            if isinstance(inner, ast.Call) and source.called(inner) in _NUMBERS:
+                inner = inner.func.value if isinstance(inner.func, ast.Attribute) else inner
+            value = edits.segment(text, inner)
+            simple = isinstance(inner, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
             return edits.splice(text, file, call, value if simple else f"({value})")
     return None
 
@@ -139,38 +146,50 @@ def detached_name(text: str, file: str, number: int, name: str) -> Edit | None:
 
 
 def chosen_by_where(text: str, file: str, number: int) -> Edit | None:
-    """`if c: return a` … `return b`, or both as assignments, as one `torch.where(c, a, b)`."""
+    """A branch on a value as one `torch.where(c, a, b)`.
+
+    Known are `if c: return a` … `return b`, two assignments of one name, one assignment without
+    an `else`, and `a if c else b`.
+    """
+    where = "torch.where" if edits.imports_torch(text) else "__import__('torch').where"
     for node in source.around(text, number):
-        if not isinstance(node, ast.If):
-            continue
-        block = edits.block_of(text, node)
-        index = block.index(node)
-        other = node.orelse if node.orelse else block[index + 1 : index + 2]
-        if len(node.body) != 1 or len(other) != 1:
-            return None
-        one, two = node.body[0], other[0]
-        condition = edits.segment(text, node.test)
-        space = source.indent(text, node.lineno)
-        last = two.end_lineno or two.lineno
-        if isinstance(one, ast.Return) and isinstance(two, ast.Return):
-            head = "return "
-        elif (
-            isinstance(one, ast.Assign)
-            and isinstance(two, ast.Assign)
-            and node.orelse
-            and ast.dump(one.targets[0]) == ast.dump(two.targets[0])
-        ):
-            head = f"{edits.segment(text, one.targets[0])} = "
-        else:
-            return None
-        if one.value is None or two.value is None:
-            return None
-        parts = [condition, edits.segment(text, one.value), edits.segment(text, two.value)]
-        new = f"{space}{head}torch.where({', '.join(parts)})"
-        if not edits.imports_torch(text):
-            new = new.replace("torch.where", "__import__('torch').where")
-        return Edit(file, node.lineno, last, new)
+        if isinstance(node, ast.If) and node.lineno == number:
+            return _where_statement(text, file, node, where)
+        for child in ast.walk(node):
+            if isinstance(child, ast.IfExp) and child.lineno <= number:
+                parts = (child.test, child.body, child.orelse)
+                told = ", ".join(edits.segment(text, part) for part in parts)
+                return edits.splice(text, file, child, f"{where}({told})")
+        break
     return None
+
+
+def _where_statement(text: str, file: str, node: ast.If, where: str) -> Edit | None:
+    block = edits.block_of(text, node)
+    index = block.index(node) if node in block else 0
+    other = node.orelse if node.orelse else block[index + 1 : index + 2]
+    if len(node.body) != 1:
+        return None
+    one, two = node.body[0], other[0] if len(other) == 1 else None
+    space, last = source.indent(text, node.lineno), node.end_lineno or node.lineno
+    if isinstance(one, ast.Return) and isinstance(two, ast.Return):
+        head, other_value = "return ", two.value
+        last = max(last, two.end_lineno or two.lineno)
+    elif isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name):
+        head, other_value = f"{one.targets[0].id} = ", one.targets[0]
+        if node.orelse:
+            same = isinstance(two, ast.Assign) and ast.dump(two.targets[0]) == ast.dump(
+                one.targets[0]
+            )
+            if not same or not isinstance(two, ast.Assign):
+                return None
+            other_value = two.value
+    else:
+        return None
+    if one.value is None or other_value is None:
+        return None
+    parts = [edits.segment(text, part) for part in (node.test, one.value, other_value)]
+    return Edit(file, node.lineno, last, f"{space}{head}{where}({', '.join(parts)})")
 
 
 def plain_call(text: str, file: str, number: int, wrapper: str) -> Edit | None:
@@ -320,3 +339,43 @@ def deepcopied_state(text: str, file: str, number: int) -> Edit | None:
         return f"{edits.segment(text, call.func)}({given}.state_dict())"
 
     return edits.rewrite_calls(text, file, number, change)
+
+
+def new_like(text: str, file: str, number: int, name: str) -> Edit | None:
+    """`torch.zeros(3)` as `name.new_zeros(3)`: a tensor of the same kind, batched where it is."""
+
+    def change(call: ast.Call) -> str | None:
+        made = source.called(call)
+        if made not in ("zeros", "ones", "empty", "full") or not isinstance(
+            call.func, ast.Attribute
+        ):
+            return None
+        rest = edits.segment(text, call)[len(edits.segment(text, call.func)) :]
+        return f"{name}.new_{made}{rest}"
+
+    return edits.rewrite_calls(text, file, number, change)
+
+
+def summed_function(text: str, file: str, number: int, transform: str) -> Edit | None:
+    """`grad(f)` as the gradient of the sum of what f gives."""
+
+    def change(call: ast.Call) -> str | None:
+        if source.called(call) != transform or not call.args:
+            return None
+        rest = edits.segment(text, call)[len(edits.segment(text, call.func)) :]
+        inner = edits.segment(text, call.args[0])
+        new = f"lambda *args: ({inner})(*args).sum()"
+        return edits.segment(text, call.func) + rest.replace(inner, new, 1)
+
+    return edits.rewrite_calls(text, file, number, change)
+
+
+def guarded_statement(text: str, file: str, number: int, condition: str) -> Edit | None:
+    """A simple statement under `if condition:`."""
+    node = source.simple_statement(text, number)
+    if node is None:
+        return None
+    first, last = node.lineno, node.end_lineno or node.lineno
+    space = source.indent(text, first)
+    rows = ["    " + row for row in source.lines(text)[first - 1 : last]]
+    return Edit(file, first, last, "\n".join([f"{space}if {condition}:", *rows]))

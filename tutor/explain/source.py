@@ -74,6 +74,15 @@ def simple_statement(text: str, number: int) -> ast.stmt | None:
     return node
 
 
+def expressions_on(text: str, number: int) -> list[ast.Expr]:
+    """The statements on a line that are a mere expression, also beside others (`a; b`)."""
+    return [
+        node
+        for node in _statements(text)
+        if isinstance(node, ast.Expr) and node.lineno <= number <= (node.end_lineno or node.lineno)
+    ]
+
+
 def around(text: str, number: int) -> Iterator[ast.stmt]:
     """The statements that cover a line, innermost first."""
     covering = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from tutor.explain import edits, source
+from tutor.explain import custom_fixes, edits, source
 from tutor.explain.build import finding, fix, note, surfaced
 from tutor.explain.custom import (
     applied,
@@ -15,8 +15,10 @@ from tutor.explain.custom import (
     method_around,
 )
 from tutor.explain.finding import Fact, Finding, FindingPlace, Fix
+from tutor.explain.flow import behind
 from tutor.explain.history import Failure, History
 from tutor.explain.kinds import silent_functions
+from tutor.explain.kinds.no_grad_fn import root_without_grad
 from tutor.explain.patterns import fits, kind_of
 from tutor.explain.reads import read_after
 from tutor.trace import NONE
@@ -32,6 +34,9 @@ def raised(history: History, failure: Failure) -> Finding | None:
     """An error out of a Function's node, one of its methods, or its apply."""
     if failure.kind in _PYTHON or not function_classes(history):
         return None
+    listed = _listed(history, failure)
+    if listed is not None:
+        return listed
     if not fits(KIND, failure.message):
         return None
     run = failure.run
@@ -50,6 +55,7 @@ def raised(history: History, failure: Failure) -> Finding | None:
             cause=[history.place("cause", failure.site, failure.moment)],
             witness=[_definition(history, owner, method)],
             surfaced=[surfaced(history)],
+            fixes=[custom_fixes.context_name(history, failure, owner)],
         )
     if failure.site and run is None:
         owner = applied(history, failure.site[-1])
@@ -63,6 +69,11 @@ def _about_function(history: History, failure: Failure) -> bool:
     if kind_of(failure.message) == KIND:
         return True
     place = failure.site[-1]
+    method = place.function.rsplit(".", 1)[-1]
+    if isinstance(source.statement(history.text(place.file), place.line), ast.Raise):
+        return False
+    if method in ("backward", "vjp", "jvp", "setup_context") and failure.kind != "AssertionError":
+        return True  # the derivative is written wrongly
     node = source.statement(history.text(place.file), place.line)
     around = source.function_at(history.text(place.file), place.line)
     if node is None or around is None or not around.args.args:
@@ -109,6 +120,11 @@ def _returned(history: History, failure: Failure, owner: str, node: NodeState) -
                 new = f"return {value}{', None' * missing}"
                 edit = edits.splice(text, file, lines[-1], new)
                 fixes.append(fix("return-none", {"line": lines[-1].lineno}, edit))
+            if missing < 0 and lines:
+                fixes.append(custom_fixes.fewer(history, file, lines[-1], int(count[1])))
+    elif "implement" in failure.message:
+        variant, facts["method"] = "missing", "backward"
+        fixes.append(custom_fixes.straight_through(history, file, cls))
     causes.append(history.place("cause", node.site, node.moment, note("applies")))
     return finding(
         KIND,
@@ -143,7 +159,55 @@ def _refused(history: History, failure: Failure, owner: str) -> Finding:
             or history.line_place("witness", file_of(history, owner), 1)
         ],
         surfaced=[surfaced(history)],
+        fixes=[
+            custom_fixes.apply_it(history, failure, owner),
+            custom_fixes.kept_on_context(history, owner),
+            custom_fixes.straight_through(history, *function_classes(history)[owner])
+            if missing is not None and missing[1] == "backward"
+            else None,
+        ],
     )
+
+
+def _listed(history: History, failure: Failure) -> Finding | None:
+    """A forward that returns a list: autograd does not look inside, so nothing is connected."""
+    cut = None
+    root = root_without_grad(history, failure)
+    if root != NONE:
+        came = behind(history, root, failure.moment)
+        cut = came.cuts[0] if came.cuts else None
+    elif not (failure.kind == "AttributeError" and "'list' object" in failure.message):
+        return None
+    for name, (file, cls) in function_classes(history).items():
+        forward = source.method(cls, "forward")
+        lists = [
+            one
+            for one in (source.returns(forward) if forward is not None else [])
+            if isinstance(one.value, ast.List | ast.ListComp)
+        ]
+        inside = cut is not None and (
+            cut.op.func.endswith(f"apply {name}")
+            or any(p.function.endswith(f"{name}.forward") for p in cut.site)
+        )
+        called = bool(failure.site) and applied(history, failure.site[-1]) == name
+        if not lists or not (inside or (cut is None and called)):
+            continue
+        returned = lists[0]
+        assert returned.value is not None
+        text = history.text(file)
+        value = edits.segment(text, returned.value)
+        edit = edits.splice(text, file, returned.value, f"tuple({value})")
+        return finding(
+            KIND,
+            "error",
+            "listed",
+            {"function": name},
+            cause=[history.line_place("cause", file, returned.lineno, note("returns"))],
+            witness=[_definition(history, name, "forward")],
+            surfaced=[surfaced(history)],
+            fixes=[fix("as-tuple", {"line": returned.lineno}, edit)],
+        )
+    return None
 
 
 def _named_in_message(history: History, failure: Failure, owner: str) -> list[FindingPlace | None]:

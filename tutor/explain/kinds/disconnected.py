@@ -18,6 +18,7 @@ from tutor.explain.flow import (
 from tutor.explain.history import History, bare
 from tutor.explain.kinds import idle_backward
 from tutor.explain.kinds.idle_backward import cut_places
+from tutor.explain.kinds.no_grad_fn import recorded
 from tutor.explain.optimizers import optimizers, written_by_hand
 from tutor.explain.reads import assigned, surfaced_at
 from tutor.explain.repairs import stacked
@@ -279,4 +280,7 @@ def _repairs(history: History, cut: Cut) -> list[Fix | None]:
         ]
     if cut.reason == "data":
         return [fix("drop-data", facts, edits.drop_attribute(text, place.file, place.line, "data"))]
+    block = turned_off(history, cut.op) if cut.reason == "off" else None
+    if block is not None:
+        return [recorded(history, block)]
     return [fix("stack", facts, stacked(text, place.file, place.line))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tutor.explain import edits, rewrites
+from tutor.explain import edits, rewrites, source
 from tutor.explain.build import finding, fix, note, surfaced
 from tutor.explain.finding import Fact, Finding, FindingPlace, Fix
 from tutor.explain.history import Failure, History, bare
@@ -66,11 +66,16 @@ def raised(history: History, failure: Failure) -> Finding | None:
 def _fixes(history: History, failure: Failure, variant: str) -> list[Fix | None]:
     here = failure.site[-1]
     text, line = history.text(here.file), {"line": here.line}
-    if variant == "branch":
+    if variant in ("branch", "values"):
         edit = rewrites.chosen_by_where(text, here.file, here.line)
-        return [fix("where", dict(line), edit)]
+        kept = None if edit is not None else rewrites.as_tensor(text, here.file, here.line)
+        return [fix("where", dict(line), edit), fix("keep-tensor", dict(line), kept)]
     if variant == "write":
-        return [fix("out-of-place", dict(line), edits.out_of_place(text, here.file, here.line))]
+        plain = edits.out_of_place(text, here.file, here.line)
+        return [_batched(history, failure), fix("out-of-place", dict(line), plain)]
+    if variant == "call" and "scalar" in failure.message:
+        summed = rewrites.summed_function(text, here.file, here.line, "grad")
+        return [fix("reduce", dict(line), summed)]
     if variant == "random":
         call = next((p for p in reversed(failure.site) if "vmap" in history.code(p)), None)
         if call is not None:
@@ -78,6 +83,25 @@ def _fixes(history: History, failure: Failure, variant: str) -> list[Fix | None]
             edit = edits.add_keyword(*where, "'different'")
             return [fix("randomness", {"line": call.line}, edit)]
     return []
+
+
+def _batched(history: History, failure: Failure) -> Fix | None:
+    """The tensor that is written, made from one that has vmap's dimension."""
+    op = failure.op
+    target = history.tensor(op.event.args[0]) if op is not None and op.event.args else None
+    here = failure.site[-1]
+    function = source.function_at(history.text(here.file), here.line)
+    if target is None or function is None or not function.args.args:
+        return None
+    base = history.tensor(history.base_of(target.uid)) or target
+    maker = history.maker(base.uid)
+    site = maker.site if maker is not None else base.born
+    name = next((a.arg for a in function.args.args if a.arg != "self"), "")
+    if not site or not name:
+        return None
+    made = site[-1]
+    edit = rewrites.new_like(history.text(made.file), made.file, made.line, name)
+    return fix("batched", {"line": made.line, "name": name}, edit)
 
 
 def _entered(history: History, failure: Failure) -> int | None:

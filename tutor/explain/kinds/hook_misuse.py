@@ -9,7 +9,7 @@ from tutor.explain import edits, rewrites, source
 from tutor.explain.build import finding, fix, note, surfaced
 from tutor.explain.custom import method_around
 from tutor.explain.finding import Fact, Finding, FindingPlace, Fix
-from tutor.explain.history import Failure, History
+from tutor.explain.history import Failure, History, bare
 from tutor.explain.patterns import fits, kind_of
 from tutor.trace import NONE, Place
 from tutor.trace import events as ev
@@ -37,6 +37,9 @@ def raised(history: History, failure: Failure) -> Finding | None:
     if not fits(KIND, failure.message) and kind_of(failure.message) != "overlapping-memory":
         return None
     here = failure.site[-1]
+    wrong = _signature(history, failure)
+    if wrong is not None:
+        return wrong
     if failure.run is None:
         return _registration(history, failure, here)
     owner, _ = method_around(history, failure)
@@ -119,9 +122,141 @@ def _registration(history: History, failure: Failure, here: Place) -> Finding | 
             causes.append(off)
             taken = rewrites.without_block(history.text(off.file), off.file, off.line)
             fixes.append(fix("record", {"line": off.line}, taken))
+        fixes += _where_grad(history, failure, here, used[0])
     return finding(
         KIND, "error", variant, facts, cause=causes, surfaced=[surfaced(history)], fixes=fixes
     )
+
+
+def _where_grad(history: History, failure: Failure, here: Place, register: str) -> list[Fix | None]:
+    """The tensor asks for gradients where it is made; or the hook only goes where one comes."""
+    text = history.text(here.file)
+    found: list[Fix | None] = []
+    for call in source.calls(source.statement(text, here.line) or source.EMPTY):
+        if source.called(call) != register or not isinstance(call.func, ast.Attribute):
+            continue
+        name = edits.segment(text, call.func.value)
+        for tensor in history.last.tensors.values():
+            named = any(n.name == name and n.frame in (here.frame, 0) for n in tensor.names)
+            maker = history.maker(tensor.uid) if named else None
+            if maker is None or not maker.site or tensor.meta.kind == "Parameter":
+                continue
+            made = maker.site[-1]
+            where = (history.text(made.file), made.file, made.line, bare(maker.func))
+            edit = edits.add_keyword(*where, "requires_grad", "True")
+            found.append(fix("requires-grad", {"line": made.line}, edit))
+        if name.replace(".", "").replace("_", "").isalnum():
+            guarded = rewrites.guarded_statement(
+                text, here.file, here.line, f"{name}.requires_grad"
+            )
+            found.append(fix("only-where-grad", {"line": here.line, "name": name}, guarded))
+    return found
+
+
+_TAKES = re.compile(
+    r"^(?:[\w.<>]+\.)?(?P<name>\w+|<lambda>)\(\) "
+    r"(?:takes .* positional arguments?|missing \d+ required)"
+)
+_GIVEN = {
+    "register_hook": ("grad",),
+    "register_full_backward_hook": ("module", "grad_input", "grad_output"),
+    "register_full_backward_pre_hook": ("module", "grad_output"),
+    "register_backward_hook": ("module", "grad_input", "grad_output"),
+    "register_forward_hook": ("module", "args", "output"),
+    "register_forward_pre_hook": ("module", "args"),
+    "register_post_accumulate_grad_hook": ("param",),
+}
+"""What torch hands to each kind of hook, as its documentation calls it."""
+
+
+def _signature(history: History, failure: Failure) -> Finding | None:
+    """A hook that takes another number of arguments than torch gives it."""
+    said = _TAKES.match(failure.message)
+    if failure.kind != "TypeError" or said is None or not failure.library:
+        return None
+    wanted = said["name"]
+    for file, text in history.trace.texts.items():
+        for register, given in _GIVEN.items():
+            for line in source.lines_calling(text, register):
+                function = _hook_named(history, text, line, register, wanted)
+                if function is None or (file, line) not in history.line_runs:
+                    continue
+                where, arguments, lineno = function
+                own = arguments.args
+                if own and own[0].arg == "self":
+                    own = own[1:]
+                if len(own) - len(arguments.defaults) <= len(given) <= len(own):
+                    continue
+                facts: dict[str, Fact] = {
+                    "hook": wanted,
+                    "register": register,
+                    "takes": len(own),
+                    "gives": len(given),
+                    "given": ", ".join(given),
+                }
+                return finding(
+                    KIND,
+                    "error",
+                    "signature",
+                    facts,
+                    cause=[
+                        history.line_place("cause", where, lineno, note("takes")),
+                        history.line_place("cause", file, line, note("registers")),
+                    ],
+                    surfaced=[surfaced(history)],
+                    fixes=[_with_arguments(history, where, arguments, own, given)],
+                )
+    return None
+
+
+def _hook_named(
+    history: History, text: str, line: int, register: str, wanted: str
+) -> tuple[str, ast.arguments, int] | None:
+    """(file, arguments, line) of the hook that a line registers, where it has this name."""
+    for call in source.calls(source.statement(text, line) or source.EMPTY):
+        if source.called(call) != register or not call.args:
+            continue
+        hook = call.args[0]
+        if isinstance(hook, ast.Lambda):
+            if wanted == "<lambda>":
+                own = next(f for f, t in history.trace.texts.items() if t == text)
+                return own, hook.args, hook.lineno
+            continue
+        for file, other in history.trace.texts.items():
+            module = source.tree(other)
+            for node in ast.walk(module) if module is not None else ():
+                if isinstance(node, ast.FunctionDef) and node.name == wanted:
+                    name = getattr(hook, "attr", getattr(hook, "id", wanted))
+                    if name == wanted or isinstance(hook, ast.Call):
+                        return file, node.args, node.lineno
+    return None
+
+
+def _with_arguments(
+    history: History,
+    file: str,
+    arguments: ast.arguments,
+    own: list[ast.arg],
+    given: tuple[str, ...],
+) -> Fix | None:
+    """The hook with the arguments that it is given; those that it has keep their names."""
+    if not own or arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults:
+        return None
+    first, last = own[0], own[-1]
+    if first.lineno != last.end_lineno:
+        return None
+    names = [one.arg for one in own]
+    if len(names) < len(given):
+        keep = names[1:] if len(names) > 1 else []
+        between = [n for n in given[len(names[:1]) : len(given) - len(keep)] if n not in names]
+        names = [*names[:1], *between, *keep]
+    else:
+        names = names[len(names) - len(given) :]
+    text = history.text(file)
+    row = source.line(text, first.lineno).encode()
+    new = row[: first.col_offset] + ", ".join(names).encode() + row[last.end_col_offset or 0 :]
+    edit = edits.replaced(file, first.lineno, new.decode())
+    return fix("hook-arguments", {"line": first.lineno, "given": ", ".join(given)}, edit)
 
 
 def _grad_off(history: History, failure: Failure) -> FindingPlace | None:

@@ -76,12 +76,24 @@ def _dropped(history: History) -> list[Finding]:
             continue
         place = op.site[-1]
         text = history.text(place.file)
-        node = source.simple_statement(text, place.line)
-        if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
+        dropped = [
+            (node, node.value.func.value)
+            for node in source.expressions_on(text, place.line)
+            if isinstance(node.value, ast.Call)
+            and source.called(node.value) == "detach"
+            and isinstance(node.value.func, ast.Attribute)
+        ]
+        if not dropped:
             continue
-        if source.called(node.value) != "detach" or not isinstance(node.value.func, ast.Attribute):
-            continue
-        target = node.value.func.value
+        names = {
+            n.name
+            for t in history.last.tensors.values()
+            if t.uid == op.event.args[0]
+            for n in t.names
+        }
+        node, target = next(
+            (one for one in dropped if edits.segment(text, one[1]) in names), dropped[0]
+        )
         tensor = op.event.args[0]
         meta = history.meta(tensor, op.moment)
         if meta is None or meta.node == NONE:
