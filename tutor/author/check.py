@@ -13,6 +13,7 @@ from tutor.attempt.proofs import prove
 from tutor.attempt.trials import trials_of
 from tutor.author.lint import faults_of
 from tutor.author.targets import Target, targets
+from tutor.author.todo import todos
 from tutor.author.versions import changed_since, unrevised
 from tutor.lesson import Fault, Lesson, Pack
 from tutor.lesson.faults import ordered
@@ -77,11 +78,15 @@ def check(asked: Asked, make_runs: Callable[[], Runs], watcher: Watcher) -> Chec
     for target in targets(asked.paths):
         pack = target.load()
         chosen = _chosen(target, pack, asked)
+        unwritten = {each for each in chosen if any(todos(pack.documents[each]))}
         if asked.since is not None:
             faults += unrevised(pack, asked.since)
         mine = target.picked(faults_of(pack))
         faults += mine if asked.since is None else _of(mine, pack, chosen)
         for lesson_id in chosen:
+            if lesson_id in unwritten:
+                skipped.append(f"{lesson_id} is not run: it has TODOs")
+                continue
             lesson = pack.lessons[lesson_id]
             reason = misfit(lesson.torch, installed_torch())
             if reason is not None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from tutor.attempt.proofs import unproved
 from tutor.author.advice import advice
 from tutor.author.targets import targets
+from tutor.author.todo import todos
 from tutor.lesson import Fault, Pack
 from tutor.lesson.faults import ordered
 
@@ -35,6 +36,8 @@ def lint(paths: Sequence[Path]) -> Linted:
 def faults_of(pack: Pack) -> tuple[Fault, ...]:
     """The faults and warnings of one pack that need no run."""
     found = [*pack.faults, *advice(pack)]
+    for document in (pack.file, pack.glossary, *pack.documents.values()):
+        found += [] if document is None else todos(document)
     for lesson_id, lesson in {**pack.lessons, **pack.faulty}.items():
         found += unproved(lesson, pack.documents[lesson_id])
     return ordered(found)

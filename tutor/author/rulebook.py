@@ -7,10 +7,16 @@ from difflib import get_close_matches
 from importlib.resources import files
 
 from tutor.attempt import proofs
-from tutor.author import advice, versions
+from tutor.author import advice, todo, versions
 from tutor.lesson import faults
 
-RULES: Mapping[str, str] = {**faults.RULES, **proofs.RULES, **versions.RULES, **advice.RULES}
+RULES: Mapping[str, str] = {
+    **faults.RULES,
+    **proofs.RULES,
+    **todo.RULES,
+    **versions.RULES,
+    **advice.RULES,
+}
 """Every rule: code to name."""
 
 

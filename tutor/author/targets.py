@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tutor.lesson import Fault, Pack, load_pack
+from tutor.lesson import Fault, Lesson, Pack, load_pack
 
 
 class NoTarget(ValueError):
@@ -81,6 +81,28 @@ def targets(paths: Sequence[Path]) -> list[Target]:
     return [
         Target(folder, None if only is None else frozenset(only)) for folder, only in found.items()
     ]
+
+
+def files(paths: Sequence[Path]) -> list[Path]:
+    """The YAML files of packs that some paths name. Raises `NoTarget`."""
+    found: list[Path] = []
+    for target in targets(paths):
+        inside = [target.folder / "pack.yaml", target.folder / "concepts.yaml"]
+        inside += sorted(target.folder.glob("[!.]*/[!.]*.yaml"))
+        found += [p for p in inside if p.is_file() and (target.only is None or p in target.only)]
+    return found
+
+
+def lesson_at(path: Path) -> tuple[Pack, Lesson]:
+    """The lesson of a file, with its pack. Raises `NoTarget` with the faults it has."""
+    target = targets([path])[0]
+    if not path.is_file():
+        raise NoTarget(f"{path} is no lesson's file.")
+    pack = target.load()
+    for lesson_id in target.lessons(pack):
+        return pack, pack.lessons[lesson_id]
+    told = "\n".join(fault.shown() for fault in target.picked(pack.faults))
+    raise NoTarget(told or f"{path} is no lesson's file.")
 
 
 def pack_around(path: Path) -> Path | None:

@@ -9,8 +9,13 @@ import click
 from tutor.cli.root import Entry
 
 COMMANDS = {
+    "new": Entry("tutor.cli.author_new", "new_command", "Make a pack to begin from."),
+    "add": Entry("tutor.cli.author_new", "add_command", "Add a step to a lesson, or a lesson."),
     "lint": Entry("tutor.cli.author_lint", "lint_command", "Find faults without running anything."),
     "check": Entry("tutor.cli.author_check", "check_command", "Prove all that lessons promise."),
+    "explain": Entry("tutor.cli.author_explain", "explain_command", "Why a code passes or not."),
+    "fmt": Entry("tutor.cli.author_new", "fmt_command", "Bring lesson files into one shape."),
+    "schema": Entry("tutor.cli.author_new", "schema_command", "Print the schema for editors."),
 }
 """In the order of the help."""
 

@@ -56,7 +56,7 @@ class Node:
     """A scalar, a sequence or a mapping, from (line, column) on, both from 0.
 
     `value` is a string, a list of nodes, or a dict of key text to (key node, value node).
-    `width` is what the caret underlines.
+    `width` is what the caret underlines, `end` the line and column behind a scalar.
     """
 
     line: int
@@ -64,6 +64,7 @@ class Node:
     value: str | list[Node] | dict[str, tuple[Node, Node]]
     width: int = 1
     block: bool = False
+    end: tuple[int, int] = (0, 0)
 
     def plain(self) -> Any:
         """The tree without places: strings, lists and dicts."""
@@ -242,7 +243,8 @@ class _Builder:
         plain = not event.style
         if plain and self._in_value() and self._key() in TEXT_KEYS:
             self._trailing_comment(event)
-        self._place(Node(mark.line, mark.column, event.value, max(width, 1), block))
+        place = (end.line, end.column)
+        self._place(Node(mark.line, mark.column, event.value, max(width, 1), block, place))
 
     def _trailing_comment(self, event: Any) -> None:
         end = event.end_mark

@@ -36,6 +36,8 @@ class Pack:
     """Lessons left out because of faults, where their data has the right shape all the same."""
     glossary: Document | None = None
     """The file of the concepts, None where there is none."""
+    file: Document | None = None
+    """pack.yaml, None where there is none."""
 
     @property
     def title(self) -> str:
@@ -116,7 +118,16 @@ def load_pack(folder: Path, torch: str | None = None, shown: str | None = None) 
     }
     taken = {name: lesson for name, lesson in lessons.items() if name not in skipped}
     return Pack(
-        folder, info, concepts or {}, taken, documents, ordered(faults), skipped, faulty, glossary
+        folder,
+        info,
+        concepts or {},
+        taken,
+        documents,
+        ordered(faults),
+        skipped,
+        faulty,
+        glossary,
+        info_document,
     )
 
 
@@ -162,8 +173,8 @@ def _present(folder: Path) -> list[str]:
     """The ids of the lesson files that lie in a pack's track folders."""
     return [
         f"{path.parent.name}.{path.stem}"
-        for path in sorted(folder.glob("*/*.yaml"))
-        if path.parent.name != "i18n" and not path.name.startswith(".")
+        for path in sorted(folder.glob("[!.]*/[!.]*.yaml"))
+        if path.parent.name != "i18n"
     ]
 
 
@@ -178,7 +189,7 @@ def _files(folder: Path, named: _Named, listed: Sequence[str] | None) -> Iterato
         elif listed is not None and lesson_id not in listed:
             message = f'"{lesson_id}" is in no track of pack.yaml'
             yield Fault(shown, 1, 1, "E221", "unlisted-file", message)
-    for path in sorted(folder.glob("*/*.yml")):
+    for path in sorted(folder.glob("[!.]*/[!.]*.yml")):
         shown = named(f"{path.parent.name}/{path.name[:-4]}.yaml")[:-5] + ".yml"
         message = f'"{path.name}" is not read: the files of lessons end in .yaml'
         yield Fault(shown, 1, 1, "E223", "file-name", message, f"rename it to {path.stem}.yaml")

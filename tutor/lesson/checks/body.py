@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from tutor.lesson.checks.evidence import Evidence, Outcome
 from tutor.lesson.model import Model
@@ -33,7 +33,11 @@ Expression = Annotated[str, AfterValidator(_expression)]
 Path = Annotated[str, AfterValidator(_path)]
 """A name, or a way from a name: `x`, `net.weight`, `layers[0].bias`."""
 
-Names = Annotated[tuple[str, ...], BeforeValidator(_as_list)]
+Names = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_as_list),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
+]
 """One text or a list of texts."""
 
 

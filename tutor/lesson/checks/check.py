@@ -19,22 +19,24 @@ from tutor.trace import Probe
 class Check(Model):
     """A mapping with the check's name as its one key, and `why` beside it if wanted."""
 
-    raises: Raises | None = None
-    finding: FindingCheck | None = None
-    grad: Grad | None = None
-    value: Value | None = None
-    flags: Flags | None = None
-    version: Version | None = None
-    storage: Storage | None = None
-    graph: Graph | None = None
-    saved: Saved | None = None
-    output: Output | None = None
-    warns: Warns | None = None
-    source: SourceCheck | None = None
-    calls: Calls | None = None
-    every: tuple[Check, ...] | None = Field(None, alias="all")
-    some: tuple[Check, ...] | None = Field(None, alias="any")
-    negated: Check | None = Field(None, alias="not")
+    raises: Raises | None = Field(None, description="How the program ends.")
+    finding: FindingCheck | None = Field(None, description="What the explanation says.")
+    grad: Grad | None = Field(None, description="A gradient.")
+    value: Value | None = Field(None, description="A value.")
+    flags: Flags | None = Field(None, description="What torch says of a tensor.")
+    version: Version | None = Field(None, description="A version counter.")
+    storage: Storage | None = Field(None, description="Which tensors share memory.")
+    graph: Graph | None = Field(None, description="The graph of a tensor.")
+    saved: Saved | None = Field(None, description="What a node keeps for its backward.")
+    output: Output | None = Field(None, description="What is printed.")
+    warns: Warns | None = Field(None, description="A warning.")
+    source: SourceCheck | None = Field(None, description="The text of the program.")
+    calls: Calls | None = Field(None, description="How often a function is called.")
+    every: tuple[Check, ...] | None = Field(None, alias="all", description="Checks that all hold.")
+    some: tuple[Check, ...] | None = Field(
+        None, alias="any", description="Checks of which one holds."
+    )
+    negated: Check | None = Field(None, alias="not", description="A check that does not hold.")
     why: str = Field("", description="Shown when the check does not hold.")
 
     @model_validator(mode="after")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from tutor.lesson.checks.body import Body, Names, Path, together
 from tutor.lesson.checks.evidence import Evidence, Missing, Outcome, decided, question
@@ -23,8 +23,8 @@ DRAWN = 60
 class Count(Model):
     """How many there may be."""
 
-    max: int | None = None
-    min: int | None = None
+    max: int | None = Field(None, description="So many at most.")
+    min: int | None = Field(None, description="So many at least.")
 
     def admits(self, number: int) -> bool:
         """Whether this number is within."""
@@ -43,14 +43,18 @@ class Graph(Body):
     Names are torch's (`ExpBackward0`); `leaf x` is the leaf that `x` names.
     """
 
-    of: Path
-    path: Names | None = None
-    tree: str | None = None
-    has: Names | None = None
-    lacks: Names | None = None
-    leaves: Names | None = None
-    nodes: Count | None = None
-    freed: bool | None = None
+    of: Path = Field(description="The tensor whose graph is looked at.")
+    path: Names | None = Field(
+        None, description="Nodes on some way down, in order, others may lie between."
+    )
+    tree: str | None = Field(None, description="The whole graph: MulBackward0(leaf x).")
+    has: Names | None = Field(None, description="Nodes that must be there.")
+    lacks: Names | None = Field(None, description="Nodes that must not.")
+    leaves: Names | None = Field(None, description="The names of all its leaves.")
+    nodes: Count | None = Field(None, description="How many nodes there are.")
+    freed: bool | None = Field(
+        None, description="Whether a backward has freed what the nodes had saved."
+    )
 
     @model_validator(mode="after")
     def _asks_something(self) -> Self:
@@ -205,14 +209,20 @@ class Saved(Body):
     The node is the one that made tensor `of`, or the latest one that has this name.
     """
 
-    of: str
-    names: Names | None = None
-    count: int | None = None
-    save: str | None = None
-    role: Literal["input", "output", "alias", "copy", "constant", "internal"] | None = None
-    version: int | None = None
-    state: Literal["live", "stale", "freed", "packed"] | None = None
-    shares_storage_with: Path | None = None
+    of: str = Field(description="A tensor, for the node that made it, or the name of a node.")
+    names: Names | None = Field(
+        None, description="The names of all that it saved, as torch has them: self, result."
+    )
+    count: int | None = Field(None, description="How many tensors it saved.")
+    save: str | None = Field(None, description="The name of one save that the rest is about.")
+    role: Literal["input", "output", "alias", "copy", "constant", "internal"] | None = Field(
+        None, description="What was saved: the node's input, its result, a copy."
+    )
+    version: int | None = Field(None, description="The version at which it was saved.")
+    state: Literal["live", "stale", "freed", "packed"] | None = Field(
+        None, description="Whether it can still be used."
+    )
+    shares_storage_with: Path | None = Field(None, description="A tensor whose memory it keeps.")
 
     @model_validator(mode="after")
     def _asks_something(self) -> Self:

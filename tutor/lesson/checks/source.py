@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from tutor.lesson.checks.body import Body, Names
 from tutor.lesson.checks.evidence import Evidence, Outcome, decided, undecided
@@ -74,9 +74,11 @@ def _uses(node: ast.AST) -> Iterator[str]:
 class SourceCheck(Body):
     """What the learner's text uses, must not use, and how long it may be."""
 
-    uses: Names | None = None
-    forbids: Names | None = None
-    max_lines: int | None = None
+    uses: Names | None = Field(
+        None, description="Names, statements or operators that must be in the code."
+    )
+    forbids: Names | None = Field(None, description="Those that must not.")
+    max_lines: int | None = Field(None, description="Lines of code at most.")
 
     @model_validator(mode="after")
     def _asks_something(self) -> Self:
@@ -112,8 +114,8 @@ class SourceCheck(Body):
 class Calls(Body):
     """How often a function of the learner's was called."""
 
-    fn: str
-    times: int
+    fn: str = Field(description="A function of the learner's.")
+    times: int = Field(description="How often it is called.")
 
     def says(self) -> str:
         return f"`{self.fn}` is called {self.times} times"

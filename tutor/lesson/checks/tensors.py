@@ -48,20 +48,26 @@ def _equal(evidence: Evidence, probe: Probe, of: str, wanted: str) -> Outcome:
 class NumericLoss(Model):
     """`loss` is computed at the end; without one, it is the sum of the backward's roots."""
 
-    loss: Expression | None = None
+    loss: Expression | None = Field(None, description="What is measured, at the end of the run.")
 
 
 class Grad(Body):
     """The gradient that a leaf, or a tensor that retains one, has at the end."""
 
-    of: Path
-    equals: Expression | None = None
-    nothing: Literal["none"] | None = Field(None, alias="is")
-    finite: bool | None = None
-    same_as: Path | None = None
-    numeric: NumericLoss | None = None
-    rtol: float = RTOL
-    atol: float = ATOL
+    of: Path = Field(description="The leaf, or the tensor that retains its gradient.")
+    equals: Expression | None = Field(
+        None, description="What the gradient must be; `start.x` is what the setup made."
+    )
+    nothing: Literal["none"] | None = Field(None, alias="is", description="There is no gradient.")
+    finite: bool | None = Field(None, description="Whether all its numbers are finite.")
+    same_as: Path | None = Field(
+        None, description="Another tensor that must have the same gradient."
+    )
+    numeric: NumericLoss | None = Field(
+        None, description="Whether it agrees with the slope that is measured by running again."
+    )
+    rtol: float = Field(RTOL, description="Allowed difference, relative.")
+    atol: float = Field(ATOL, description="Allowed difference, absolute.")
 
     @model_validator(mode="after")
     def _one_question(self) -> Self:
@@ -128,13 +134,13 @@ class Grad(Body):
 class Value(Body):
     """What an expression is worth at the end."""
 
-    of: Expression
-    equals: Expression | None = None
-    shape: tuple[int, ...] | None = None
-    dtype: str | None = None
-    finite: bool | None = None
-    rtol: float = RTOL
-    atol: float = ATOL
+    of: Expression = Field(description="What is looked at.")
+    equals: Expression | None = Field(None, description="What it must be worth.")
+    shape: tuple[int, ...] | None = Field(None, description="Its shape.")
+    dtype: str | None = Field(None, description="Its dtype, like float32.")
+    finite: bool | None = Field(None, description="Whether all its numbers are finite.")
+    rtol: float = Field(RTOL, description="Allowed difference, relative.")
+    atol: float = Field(ATOL, description="Allowed difference, absolute.")
 
     @model_validator(mode="after")
     def _asks_something(self) -> Self:
@@ -198,11 +204,11 @@ _FLAGS = {
 class Flags(Body):
     """What torch says of a tensor."""
 
-    of: Path
-    requires_grad: bool | None = None
-    is_leaf: bool | None = None
-    retains_grad: bool | None = None
-    is_inference: bool | None = None
+    of: Path = Field(description="The tensor.")
+    requires_grad: bool | None = Field(None, description="Whether it requires grad.")
+    is_leaf: bool | None = Field(None, description="Whether it is a leaf.")
+    retains_grad: bool | None = Field(None, description="Whether it retains its gradient.")
+    is_inference: bool | None = Field(None, description="Whether it was made in inference mode.")
 
     @model_validator(mode="after")
     def _asks_something(self) -> Self:
@@ -236,10 +242,12 @@ class Flags(Body):
 class Version(Body):
     """What the version counter of a tensor reads, or how far it moved, or who shares it."""
 
-    of: Path
-    equals: int | None = None
-    bumped_by: int | None = None
-    same_counter_as: Path | None = None
+    of: Path = Field(description="The tensor.")
+    equals: int | None = Field(None, description="What its version counter reads.")
+    bumped_by: int | None = Field(
+        None, description="How far it moved since the setup, or since the tensor was made."
+    )
+    same_counter_as: Path | None = Field(None, description="A tensor that shares the counter.")
 
     @model_validator(mode="after")
     def _asks_something(self) -> Self:
@@ -296,9 +304,11 @@ class Version(Body):
 class Storage(Body):
     """Which tensors lie in the same memory."""
 
-    same: tuple[Path, Path] | None = None
-    of: Path | None = None
-    view_of: Path | None = None
+    same: tuple[Path, Path] | None = Field(
+        None, description="Two tensors that lie in the same memory."
+    )
+    of: Path | None = Field(None, description="A tensor that is a view.")
+    view_of: Path | None = Field(None, description="The tensor that it is a view of.")
 
     @model_validator(mode="after")
     def _asks_something(self) -> Self:

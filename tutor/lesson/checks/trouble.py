@@ -6,7 +6,7 @@ import re
 from textwrap import shorten
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from tutor.explain.finding import Finding, FindingPlace
 from tutor.explain.registry import BY_ID
@@ -35,13 +35,17 @@ def _none_as_flag(data: Any) -> Any:
 class Raises(Body):
     """How the program ended: `none`, or an error whose kind is a finding's."""
 
-    none: bool = False
-    kind: Kind | None = None
-    found: int | None = None
-    expected: int | None = None
-    at_line: int | None = None
-    cause_line: int | None = None
-    cause_iteration: tuple[int, ...] | None = None
+    none: bool = Field(False, description="No error.")
+    kind: Kind | None = Field(None, description="The kind of finding that explains the error.")
+    found: int | None = Field(None, description="The version that was found.")
+    expected: int | None = Field(None, description="The version that was expected.")
+    at_line: int | None = Field(
+        None, description="The line of the code that the error came out of."
+    )
+    cause_line: int | None = Field(None, description="The line of the code that caused it.")
+    cause_iteration: tuple[int, ...] | None = Field(
+        None, description="The round of each loop around the cause."
+    )
 
     _none = model_validator(mode="before")(_none_as_flag)
 
@@ -140,10 +144,10 @@ def told_of(raised: Raised, file: str) -> str:
 class FindingCheck(Body):
     """What the explanation says: `none` (no error, no warning), or a kind of finding."""
 
-    none: bool = False
-    kind: Kind | None = None
-    severity: Literal["error", "warning", "note"] | None = None
-    cause_line: int | None = None
+    none: bool = Field(False, description="No error and no warning.")
+    kind: Kind | None = Field(None, description="The kind of the finding.")
+    severity: Literal["error", "warning", "note"] | None = Field(None, description="How bad it is.")
+    cause_line: int | None = Field(None, description="The line of the code that caused it.")
 
     _none = model_validator(mode="before")(_none_as_flag)
 
@@ -191,10 +195,14 @@ def _pattern(text: str) -> str:
 class Output(Body):
     """What the program printed."""
 
-    equals: str | None = None
-    contains: Names | None = None
-    matches: Annotated[str, AfterValidator(_pattern)] | None = None
-    lines: int | None = None
+    equals: str | None = Field(
+        None, description="All that was printed, line by line without spaces at the ends."
+    )
+    contains: Names | None = Field(None, description="Texts that must be in it.")
+    matches: Annotated[str, AfterValidator(_pattern)] | None = Field(
+        None, description="A regular expression that must be found in it."
+    )
+    lines: int | None = Field(None, description="How many lines there are.")
 
     @model_validator(mode="after")
     def _asks_something(self) -> Self:
@@ -245,8 +253,8 @@ def _trimmed(text: str) -> list[str]:
 class Warns(Body):
     """A warning that the program gave."""
 
-    category: str | None = None
-    contains: str | None = None
+    category: str | None = Field(None, description="The warning's class, like UserWarning.")
+    contains: str | None = Field(None, description="Text that must be in it.")
 
     @model_validator(mode="after")
     def _asks_something(self) -> Self:
