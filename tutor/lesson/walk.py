@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 
 from tutor.lesson.checks import Check
 from tutor.lesson.checks.body import Body
@@ -92,6 +93,7 @@ def started(text: str) -> frozenset[str]:
         return frozenset()
 
 
+@lru_cache(maxsize=256)
 def bound(code: str) -> frozenset[str] | None:
     """The names that a program may bind at its top level.
 
