@@ -36,7 +36,7 @@ def modules(room: str) -> list[str]:
     return names
 
 
-@pytest.mark.parametrize("room", [room for room in ROOMS if room != "observe"])
+@pytest.mark.parametrize("room", [room for room in ROOMS if room not in ("observe", "attach")])
 def test_a_room_loads_no_torch_and_only_the_app_loads_textual(room: str) -> None:
     names = loaded("\n".join(f"import {name}" for name in modules(room)))
     assert "tutor" in names
@@ -45,8 +45,14 @@ def test_a_room_loads_no_torch_and_only_the_app_loads_textual(room: str) -> None
         assert "textual" not in names
 
 
-def test_the_observer_shows_nothing() -> None:
-    names = loaded("\n".join(f"import {name}" for name in modules("observe")))
+def test_the_package_itself_loads_no_torch() -> None:
+    assert "torch" not in loaded("import tutor")
+    assert "torch" in loaded("import tutor; tutor.watch")
+
+
+@pytest.mark.parametrize("room", ["observe", "attach"])
+def test_the_observer_shows_nothing(room: str) -> None:
+    names = loaded("\n".join(f"import {name}" for name in modules(room)))
     assert "torch" in names  # so the test above would notice
     assert "textual" not in names
 

@@ -55,12 +55,14 @@ class Log:
         if self.closed or os.getpid() != self._pid:  # a fork of the program is not observed
             return
         try:
-            data = wire.encode(batch)
-            view = memoryview(data)
-            while view:
-                view = view[os.write(self._descriptor, view) :]
+            self._send(wire.encode(batch))
         except (OSError, ValueError):
             self.closed = True
+
+    def _send(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(self._descriptor, view) :]
 
     def thread(self) -> None:
         """Say which thread the next events come from, if it is another one than before."""

@@ -25,10 +25,11 @@ T = TypeVar("T")
 class Session:
     """Watches this process from `start` to `stop`."""
 
-    def __init__(self, program: Program, log: Log, namespace: dict[str, Any]) -> None:
+    def __init__(
+        self, program: Program, log: Log, namespace: dict[str, Any], folder: str | None = None
+    ) -> None:
         files = {source.file: source.text for source in program.sources}
-        folder = None
-        if program.profile == "script":
+        if program.profile == "script" and folder is None:
             main = program.sources[-1].file if program.sources else None
             folder = os.path.dirname(os.path.abspath(main)) if main else os.getcwd()
         self._log = log

@@ -28,6 +28,7 @@ _GENERATOR = 0x20 | 0x80 | 0x200  # CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERAT
 _YIELDS = frozenset(
     dis.opmap[name] for name in ("YIELD_VALUE", "SEND", "YIELD_FROM") if name in dis.opmap
 )
+_PACKAGE = os.path.dirname(OURS) + os.sep
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__))
 _LETHAL = frozenset(["_exit", "kill", "abort", "execv", "execve", "string_at", "raise_signal"])
 """Names whose use may end the process at once: what waits is sent before each such line."""
@@ -134,6 +135,8 @@ class Stack:
         self._kept: list[types.CodeType] = []
         self.on_thread: Callable[[], None] = lambda: None
         self.on_failure: Callable[[], None] = lambda: None
+        self.unwritten: Callable[[str], str | None] = lambda file: None
+        """The text of a user source that is no file: a cell of a notebook."""
         for file, text in files.items():
             self._add_file(file, text)
 
@@ -174,12 +177,16 @@ class Stack:
         known = self.files.get(file)
         if known is not None:
             return known
+        unwritten = self.unwritten(file)
+        if unwritten is not None:
+            self.log.add(ev.Text(file, unwritten, "module"))
+            return self._add_file(file, unwritten)
         if self._folder is None or file.startswith("<"):
             return None
         path = os.path.abspath(file)
         if not path.startswith(self._folder + os.sep) or "site-packages" in path:
             return None
-        if path.startswith((OURS, _TORCH, *_LIBRARIES)):
+        if path.startswith((_PACKAGE, _TORCH, *_LIBRARIES)):
             return None
         try:
             with open(path, encoding="utf-8", errors="replace") as stream:

@@ -87,7 +87,9 @@ class Text(Event, frozen=True, tag="text"):
 class Enter(Event, frozen=True, tag="enter"):
     """A user frame became the innermost one (a call, or a generator resumed).
 
-    `via` names the call path of library frames between the caller and this frame.
+    `via` names the call path of library frames between the caller and this frame. `within` is
+    the line where it already was when watching began (NONE: it begins now); in which iteration
+    of the loops around that line is not known.
     """
 
     frame: int
@@ -95,6 +97,7 @@ class Enter(Event, frozen=True, tag="enter"):
     file: str
     line: int
     via: int = NONE
+    within: int = NONE
 
 
 class Leave(Event, frozen=True, tag="leave"):

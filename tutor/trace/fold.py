@@ -204,6 +204,11 @@ class Folder:
             )
         else:
             frame = known
+        if event.within != NONE:
+            table = loops_of(self.texts.get(event.file, ""), event.function, event.line)
+            # Not counted, where counts begin in the middle: zero is not shown.
+            counts = tuple((loop.header, 0) for loop in table.get(event.within, ()))
+            frame = replace(frame, line=event.within, counts=counts)
         self._stack.append(frame)
         self._frames[event.frame] = frame
         self._site = None
