@@ -204,7 +204,7 @@ CASES = [
     ("b = 2\nb *= b", {"source": {"uses": ["*="]}}, "holds", ""),
     ("# one\n\nb = 2\nb = 3", {"source": {"max_lines": "1"}}, "fails", "2 lines"),
     ("b = (", {"source": {"uses": ["b"]}}, "undecided", "not valid Python"),
-    ("def f(): pass\nf()\nf()", {"calls": {"fn": "f", "times": "2"}}, "holds", "2 calls"),
+    ("def f(): pass\nf()\nf()", {"calls": {"fn": "f", "times": "2"}}, "holds", "called 2 times"),
     # logic
     (EXP, {"all": [{"raises": "none"}, {"finding": "none"}]}, "holds", ""),
     (EXP, {"any": [{"raises": {"kind": "other"}}, {"finding": "none"}]}, "holds", ""),

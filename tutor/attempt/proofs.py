@@ -12,9 +12,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from tutor.attempt.attempts import Attempts
 from tutor.attempt.judge import all_hold
-from tutor.attempt.trials import Trial, run_trials, solved, trials_of
+from tutor.attempt.trials import Trial, run_trials, trials_of
 from tutor.attempt.verdict import Attempt, QuestionResult
 from tutor.lesson import AnyStep, CodeStep, Evidence, Fault, Lesson, Order, Predict
+from tutor.lesson.compile import solved
 from tutor.lesson.document import Document, Loc
 
 RULES = {

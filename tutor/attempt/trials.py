@@ -23,6 +23,7 @@ from tutor.lesson import (
     Run,
     Write,
 )
+from tutor.lesson.compile import solved
 
 Role = Literal["asked", "solution", "also", "starter", "empty", "cut", "mistake"]
 """`asked` is the code of a `run` or `predict` step; `cut` a solution without its last statement."""
@@ -81,17 +82,6 @@ def _fill(step: Fill) -> Iterator[Trial]:
         for other in blank.also:
             yield Trial(step, "also", step.filled({**answers, name: other}), index=index)
             index += 1
-
-
-def solved(step: AnyStep) -> str:
-    """The code of somebody who solved a step, "" where there is none."""
-    if isinstance(step, Fill):
-        return step.filled({name: blank.answer for name, blank in step.blanks.items()})
-    if isinstance(step, Order):
-        return "\n".join(step.lines) + "\n"
-    if isinstance(step, (Predict, Run)):
-        return step.code
-    return step.solution or ""
 
 
 def without_last_statement(code: str) -> str:

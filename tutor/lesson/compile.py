@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tutor.lesson.checks import Check, Numeric, every
 from tutor.lesson.lesson import Lesson
-from tutor.lesson.steps import AnyStep, Predict
+from tutor.lesson.steps import AnyStep, Fill, Order, Predict, Run
 from tutor.trace import Nudge, Probe, Program, snippet
 
 SETUP = "setup.py"
@@ -33,9 +33,29 @@ def checks_of(step: AnyStep) -> Iterator[Check]:
                 yield from choice.holds
 
 
-def questions_of(step: AnyStep) -> tuple[Probe, ...]:
+def questions_of(lesson: Lesson, step: AnyStep) -> tuple[Probe, ...]:
     """What the run must answer for a verdict on a step, each question once."""
-    return every(check.asks() for check in checks_of(step))
+    asked = every(check.asks() for check in checks_of(step))
+    return tuple(_with_solution(lesson, step, probe) for probe in asked)
+
+
+def _with_solution(lesson: Lesson, step: AnyStep, probe: Probe) -> Probe:
+    """The question; one that compares with the solution takes it along."""
+    if probe.kind != "agree":
+        return probe
+    args = {**probe.args, "setup": lesson.setup, "solution": solved(step)}
+    return Probe(probe.id, probe.kind, args)
+
+
+def solved(step: AnyStep) -> str:
+    """The code of somebody who solved a step, "" where there is none."""
+    if isinstance(step, Fill):
+        return step.filled({name: blank.answer for name, blank in step.blanks.items()})
+    if isinstance(step, Order):
+        return "\n".join(step.lines) + "\n"
+    if isinstance(step, (Predict, Run)):
+        return step.code
+    return step.solution or ""
 
 
 def slopes_of(step: AnyStep) -> tuple[Numeric, ...]:
@@ -51,7 +71,7 @@ def program_of(lesson: Lesson, step: AnyStep, code: str, carried: Sequence[str] 
         file=MAIN,
         timeout=step.timeout,
         seed=step.seed,
-        probes=questions_of(step),
+        probes=questions_of(lesson, step),
     )
 
 

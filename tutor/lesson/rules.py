@@ -22,6 +22,7 @@ from tutor.lesson.steps import (
     Fix,
     Order,
     Predict,
+    Read,
     Run,
     Write,
 )
@@ -126,6 +127,11 @@ def _step(document: Document, loc: Loc, step: AnyStep) -> Iterator[Fault]:
         yield document.fault(loc, "E213", f'"{step.id}" has no solution', help="give solution:")
     elif isinstance(step, Order):
         yield from _order(document, loc, step)
+    if isinstance(step, (Read, ChoiceStep, Run, Predict)):
+        for below, check in checks_at(step):
+            if check.agrees is not None:
+                message = "there is no solution here that a function could agree with"
+                yield document.fault((*loc, *below, "agrees"), "E213", message)
     if isinstance(step, (Run, Predict)):
         yield from _lines(document, loc, step)
         yield from _python(document, (*loc, "code"), step.code)

@@ -72,6 +72,27 @@ class Started:
     versions: dict[str, tuple[weakref.ref[torch.Tensor], int | None]] = field(default_factory=dict)
 
 
+def described(value: torch.Tensor) -> dict[str, Any]:
+    """Shape, dtype, finiteness, and all elements where there are few."""
+    tensor = value.detach()
+    numbers: list[Any] | None = None
+    if tensor.numel() <= SHOWN:
+        flat = tensor.reshape(-1)
+        numbers = [str(item) if isinstance(item, complex) else item for item in flat.tolist()]
+    finite = bool(torch.isfinite(tensor).all())
+    low = high = None
+    if numbers is None and not tensor.is_complex():
+        low, high = float(tensor.min()), float(tensor.max())
+    return {
+        "shape": list(tensor.shape),
+        "dtype": str(tensor.dtype).removeprefix("torch."),
+        "flat": numbers,
+        "low": low,
+        "high": high,
+        "finite": finite,
+    }
+
+
 # -- reaching objects ----------------------------------------------------------------------
 
 

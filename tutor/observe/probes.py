@@ -14,13 +14,14 @@ from typing import Any
 
 import torch
 
+from tutor.observe.agreeing import agree
 from tutor.observe.evaluating import (
-    SHOWN,
     Evaluator,
     Scope,
     Started,
     UidOf,
     Undecided,
+    described,
     reach,
 )
 from tutor.trace.events import NONE, Answer
@@ -100,30 +101,9 @@ def _text(args: Mapping[str, Any], key: str) -> str:
     return value
 
 
-def _described(value: torch.Tensor) -> dict[str, Any]:
-    """Shape, dtype, finiteness, and all elements where there are few."""
-    tensor = value.detach()
-    numbers: list[Any] | None = None
-    if tensor.numel() <= SHOWN:
-        flat = tensor.reshape(-1)
-        numbers = [str(item) if isinstance(item, complex) else item for item in flat.tolist()]
-    finite = bool(torch.isfinite(tensor).all())
-    low = high = None
-    if numbers is None and not tensor.is_complex():
-        low, high = float(tensor.min()), float(tensor.max())
-    return {
-        "shape": list(tensor.shape),
-        "dtype": str(tensor.dtype).removeprefix("torch."),
-        "flat": numbers,
-        "low": low,
-        "high": high,
-        "finite": finite,
-    }
-
-
 def _value(args: Mapping[str, Any], scope: Scope) -> dict[str, Any]:
     """`of`, an expression: what it holds."""
-    return _described(torch.as_tensor(Evaluator(scope).run(_text(args, "of"))))
+    return described(torch.as_tensor(Evaluator(scope).run(_text(args, "of"))))
 
 
 def _compare(args: Mapping[str, Any], scope: Scope) -> dict[str, Any]:
@@ -139,8 +119,8 @@ def _compare(args: Mapping[str, Any], scope: Scope) -> dict[str, Any]:
     return {
         "equal": equal,
         "same_shape": same_shape,
-        "left": _described(left),
-        "right": _described(right),
+        "left": described(left),
+        "right": described(right),
     }
 
 
@@ -197,6 +177,7 @@ _KINDS: dict[str, Callable[[Mapping[str, Any], Scope], dict[str, Any]]] = {
     "compare": _compare,
     "tensor": _tensor,
     "along": _along,
+    "agree": agree,
 }
 
 

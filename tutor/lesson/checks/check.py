@@ -8,8 +8,9 @@ from pydantic import Field, model_validator
 
 from tutor.lesson.checks.body import Body, Numeric, together
 from tutor.lesson.checks.evidence import Evidence, Missing, Outcome, every, undecided
+from tutor.lesson.checks.functions import Agrees, Calls, Hooks
 from tutor.lesson.checks.graphs import Graph, Saved
-from tutor.lesson.checks.source import Calls, SourceCheck
+from tutor.lesson.checks.source import SourceCheck
 from tutor.lesson.checks.tensors import Flags, Grad, Storage, Value, Version
 from tutor.lesson.checks.trouble import FindingCheck, Output, Raises, Warns
 from tutor.lesson.model import Model
@@ -32,6 +33,10 @@ class Check(Model):
     warns: Warns | None = Field(None, description="A warning.")
     source: SourceCheck | None = Field(None, description="The text of the program.")
     calls: Calls | None = Field(None, description="How often a function is called.")
+    hooks: Hooks | None = Field(None, description="What runs while a backward is going on.")
+    agrees: Agrees | None = Field(
+        None, description="What a function computes, against the solution's."
+    )
     every: tuple[Check, ...] | None = Field(None, alias="all", description="Checks that all hold.")
     some: tuple[Check, ...] | None = Field(
         None, alias="any", description="Checks of which one holds."

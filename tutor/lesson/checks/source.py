@@ -1,4 +1,4 @@
-"""Checks on the text of the program: what it uses, and how often it calls."""
+"""Checks on the text of the program: what it uses, and what it must not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from tutor.lesson.checks.body import Body, Names
 from tutor.lesson.checks.evidence import Evidence, Outcome, decided, undecided
 from tutor.lesson.checks.tensors import needs_one
 from tutor.lesson.checks.words import listed
-from tutor.trace import events as ev
 from tutor.trace.expression import dotted
 
 _STATEMENTS: dict[type[ast.AST], str] = {
@@ -109,24 +108,3 @@ class SourceCheck(Body):
         got += [f"{listed(present)} is there"] if present else []
         got += [f"{lines} lines"] if long else []
         return decided(not got, self.says(), listed(got) if got else "so it is")
-
-
-class Calls(Body):
-    """How often a function of the learner's was called."""
-
-    fn: str = Field(description="A function of the learner's.")
-    times: int = Field(description="How often it is called.")
-
-    def says(self) -> str:
-        return f"`{self.fn}` is called {self.times} times"
-
-    def judge(self, evidence: Evidence) -> Outcome:
-        frames = {
-            event.frame
-            for _, event in evidence.trace.of_kind(ev.Enter)
-            if event.function in (self.fn, self.fn.split(".")[-1]) and event.file == evidence.file
-        }
-        skipped = any(True for _ in evidence.trace.of_kind(ev.Skipped))
-        if not evidence.came_to_an_end or skipped:
-            return undecided(self.says(), "the run was not seen whole")
-        return decided(len(frames) == self.times, self.says(), f"{len(frames)} calls")

@@ -17,6 +17,8 @@ _REASONS = {
     "too-large": "the value has too many elements to compare",
     "refused": "the check asks something it may not: {0}",
     "failed": "computing it failed: {0}",
+    "not-callable": "`{0}` is not a function",
+    "solution": "the solution cannot be called: {0}",
     "unknown-question": "the run does not know the question `{0}`",
 }
 
