@@ -21,6 +21,8 @@ def _epilogue(sampled):
     import numpy, torch
 
     def digest(value):
+        if type(value).__torch_dispatch__ is not torch._C._disabled_torch_dispatch_impl:
+            return "opaque"
         try:
             plain = value.detach()
             if plain.layout is not torch.strided:
@@ -96,11 +98,11 @@ def _epilogue(sampled):
     counts = []
 
     def profile(frame, event, arg):
-        """How many pieces of memory are held by tensors, at each call and return."""
+        """How many pieces of memory are held by tensors, wherever that changes."""
         ours = frame.f_code.co_varnames == ("func", "args", "kwargs")
         if frame.f_code.co_filename != "snippet.py" or ours:
             return
-        if event not in ("call", "return", "c_call") or len(counts) >= 150:
+        if event not in ("call", "return", "c_call") or len(counts) >= 100:
             return
         # What the engine or a transform holds while it runs cannot be reached.
         running = torch._C._current_graph_task_id() != -1
@@ -109,7 +111,9 @@ def _epilogue(sampled):
         frame = arg = None
         with torch._C.DisableTorchFunction():
             emptied()
-            counts.append(len({asked(lambda: one.data_ptr()) for one in reached()}))
+            held = len({asked(lambda: one.data_ptr()) for one in reached()})
+        if not counts or counts[-1] != held:
+            counts.append(held)
 
     def report():
         import warnings

@@ -257,6 +257,28 @@ _trampolines: dict[tuple[int, int], tuple[Any, Any, types.CodeType]] = {}
 trampoline_codes: set[types.CodeType] = set()
 
 
+def original_of(func: Any) -> Any:
+    """What a function that the program put in the place of a method of Tensor stands for.
+
+    The handler is given what the class has under the method's name now, which may be the
+    program's function that is calling the method that it replaced.
+    """
+    for name, value in vars(torch.Tensor).items():
+        if value is func:
+            return getattr(torch._C.TensorBase, name, func)
+    return func
+
+
+def heard(call: Any) -> Any:
+    """The call with the classes of its arguments listening again, which the handler shut out."""
+
+    def listening(func: Any, args: Any, kwargs: Any) -> Any:
+        with torch._C._EnableTorchFunction():
+            return call(func, args, kwargs)
+
+    return listening
+
+
 def trampoline(frame: types.FrameType) -> Any:
     """A function `(func, args, kwargs)` whose frame looks like this one's current line.
 

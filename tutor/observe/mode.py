@@ -9,12 +9,13 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
+from tutor.observe.aside import past_ours
 from tutor.observe.graph import Context, Graph
-from tutor.observe.library import Info, info_of, trampoline
+from tutor.observe.library import Info, heard, info_of, original_of, trampoline
 from tutor.observe.log import Log
 from tutor.observe.passes import Passes
 from tutor.observe.stack import Stack
-from tutor.observe.tensors import Record, Tensors, version_of
+from tutor.observe.tensors import Record, Tensors, is_tensor, version_of
 from tutor.observe.values import Values
 from tutor.trace import events as ev
 from tutor.trace.events import NONE
@@ -65,21 +66,31 @@ class Watch(TorchFunctionMode):
             caller = caller.f_back.f_back or caller.f_back
         call = trampoline(caller)
         kwargs = kwargs or {}
+        unheard = None
+        if types:  # what we ask of the program's own classes must not run their code
+            unheard = torch._C.DisableTorchFunction()
+            unheard.__enter__()
+            call = heard(call)
         try:
             info = info_of(func)
             if info.silent:
                 return call(func, args, kwargs)
             if info.special:
-                sys.settrace(tracer)
+                sys.settrace(past_ours(tracer))
                 return self._special(info, caller, call, func, args, kwargs)
             return self._observed(info, caller, call, func, args, kwargs, tracer)
         finally:
             sys.settrace(tracer)
+            if unheard is not None:
+                unheard.__exit__(None, None, None)
 
     def _observed(
         self, info: Info, caller: Any, call: Any, func: Any, args: Any, kwargs: Any, tracer: Any
     ) -> Any:
         """Call a function, and tell what it did."""
+        if info.python and caller.f_code is getattr(func, "__code__", None):
+            func = original_of(func)
+            info = info_of(func)
         quiet = not (self.eager or info.python or _grad_enabled())
         if quiet and self.stack.user_file(caller.f_code) is None:
             return self._quiet(info, caller, call, func, args, kwargs)
@@ -89,7 +100,7 @@ class Watch(TorchFunctionMode):
             self.failed()
             inputs, before = [], {}
         if info.python:
-            sys.settrace(tracer)
+            sys.settrace(past_ours(tracer))
         try:
             result = call(func, args, kwargs)
         except BaseException as error:
@@ -461,7 +472,7 @@ def _plain(value: Any, depth: int = 0) -> str:
         )
     if value is Ellipsis:
         return "..."
-    if isinstance(value, (tuple, list)) and depth < 2 and len(value) <= 8:
+    if type(value) in (tuple, list) and depth < 2 and len(value) <= 8:
         parts = [_plain(v, depth + 1) for v in value]
         return f"({', '.join(p for p in parts if p)})" if any(parts) else ""
     return ""
@@ -469,12 +480,16 @@ def _plain(value: Any, depth: int = 0) -> str:
 
 def _flatten(values: Any, into: list[torch.Tensor], depth: int = 0) -> None:
     for value in values:
-        if isinstance(value, _Tensor):
+        if is_tensor(value):
             into.append(value)
-        elif depth < 2 and isinstance(value, (list, tuple)):
-            _flatten(value, into, depth + 1)
-        elif depth < 2 and isinstance(value, dict):
-            _flatten(value.values(), into, depth + 1)
+        elif depth < 2:  # by the methods of the exact types: a subclass may have its own
+            kind = type(value)
+            if issubclass(kind, list):
+                _flatten(list.__iter__(value), into, depth + 1)
+            elif issubclass(kind, tuple):
+                _flatten(tuple.__iter__(value), into, depth + 1)
+            elif issubclass(kind, dict):
+                _flatten(dict.values(value), into, depth + 1)
 
 
 def _tensors(values: Any) -> list[torch.Tensor]:

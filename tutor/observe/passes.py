@@ -55,7 +55,8 @@ class Passes:
         tracer = sys.gettrace()
         sys.settrace(None)
         try:
-            current = self._begin(info, caller, args, kwargs)
+            with torch._C.DisableTorchFunction():
+                current = self._begin(info, caller, args, kwargs)
         except Exception:
             watch.failed()
         finally:
@@ -194,7 +195,8 @@ class Passes:
     def _finish(self, current: _Pass | None, error: BaseException | None, result: Any) -> None:
         try:
             if current is not None:
-                self._tell_end(current, error, result)
+                with torch._C.DisableTorchFunction():
+                    self._tell_end(current, error, result)
         except Exception:
             self._watch.failed()
         finally:

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import multiprocessing.process
 import os
 import sys
 import types
+import weakref
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import torch
+import torch.autograd.profiler
+import torch.distributed
 import torch.utils.checkpoint
+import torch.utils.data.dataloader
 
+from tutor.observe.aside import Region, regions
 from tutor.observe.census import Census
 from tutor.observe.log import Log
 from tutor.observe.mode import Watch
 from tutor.observe.stack import Stack
+from tutor.trace import events as ev
 from tutor.trace.program import Program, snippet
 
 T = TypeVar("T")
+_workers = torch.utils.data.dataloader._MultiProcessingDataLoaderIter.__init__.__code__
 
 
 class Session:
@@ -33,6 +41,7 @@ class Session:
             main = program.sources[-1].file if program.sources else None
             folder = os.path.dirname(os.path.abspath(main)) if main else os.getcwd()
         self._log = log
+        self._told: set[tuple[object, ...]] = set()
         self.stack = Stack(log, files, folder, namespace)
         self.watch = Watch(log, self.stack)
         log.before = Census(log, self.watch.tensors, self.watch.graph).count
@@ -46,11 +55,15 @@ class Session:
 
     def start(self) -> None:
         """Begin to watch."""
+        global _watching
+        _watching = weakref.ref(self)
         self.watch.watch()
         self.stack.start()
 
     def stop(self) -> None:
         """End watching; what the process does from now on is not told."""
+        global _watching
+        _watching = None
         self.stack.stop()
         with contextlib.suppress(Exception):  # the program left another mode on top of ours
             self.watch.unwatch()
@@ -96,8 +109,45 @@ class Session:
         stack.on_return(torch.nn.Module.load_state_dict.__code__, self._loaded)
         clip = inspect.unwrap(torch.nn.utils.clip_grad_norm_)
         stack.on_return(clip.__code__, self._clipped)
+        for code, what in regions():
+            stack.on_return(code, Region(self.watch, what, self.unseen))
+        stack.on_return(multiprocessing.process.BaseProcess.start.__code__, self.process)
+        group = inspect.unwrap(torch.distributed.init_process_group)
+        stack.on_return(group.__code__, self._joined)
+        profile = torch.autograd.profiler.profile
+        stack.on_return(profile._start_trace.__code__, self._profiled)
         checkpoint = inspect.unwrap(torch.utils.checkpoint.checkpoint)
         stack.on_return(checkpoint.__code__, self._checkpointed)
+
+    # -- what is not seen ------------------------------------------------------------------
+
+    def unseen(self, what: str, frame: types.FrameType | None, detail: str = "") -> None:
+        """Say that something runs out of our sight, once for each line of the user's."""
+        while frame is not None and self.stack.user_file(frame.f_code) is None:
+            frame = frame.f_back
+        place = (what, frame and frame.f_code, frame and frame.f_lineno)
+        if place not in self._told:
+            self._told.add(place)
+            if self.stack.threads:
+                self._log.thread()
+            self._log.add(ev.Unseen(what, detail))
+
+    def process(self, frame: types.FrameType | None, result: Any = None) -> None:
+        """Say that another process of the program begins, called for by this frame."""
+        above = frame
+        while above is not None and above.f_code is not _workers:
+            above = above.f_back
+        self.unseen("process" if above is None else "worker", frame)
+
+    def _joined(self, frame: types.FrameType, result: Any) -> None:
+        self.unseen("torch.distributed", frame, str(frame.f_locals.get("backend") or ""))
+
+    def _profiled(self, frame: types.FrameType, result: Any) -> None:
+        # A profiler lists what we read among what the program computes: values are left out.
+        self.watch.eager = self.watch.graph.eager = False
+        self.watch.values.lean = True
+
+    # -- library calls ---------------------------------------------------------------------
 
     def _loaded(self, frame: types.FrameType, result: Any) -> None:
         module = frame.f_locals.get("self")
@@ -138,6 +188,21 @@ class Session:
                 self.watch.note_call(name, args, result, frame, detail)
         except Exception:
             self.watch.failed()
+
+
+_watching: weakref.ref[Session] | None = None
+
+
+def _forked() -> None:
+    session = _watching() if _watching is not None else None
+    if session is not None:
+        try:
+            session.process(sys._getframe())
+        except Exception:
+            session.watch.failed()
+
+
+os.register_at_fork(after_in_parent=_forked)
 
 
 def rehearse() -> None:

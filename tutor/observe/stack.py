@@ -17,9 +17,11 @@ from typing import Any
 
 import torch
 
+from tutor.observe.aside import Region
 from tutor.observe.library import trampoline_codes
 from tutor.observe.log import Log
 from tutor.observe.names import Target, targets_by_line
+from tutor.observe.tensors import is_tensor
 from tutor.observe.tracebacks import OURS, cut, forget
 from tutor.trace import events as ev
 from tutor.trace.events import NONE
@@ -125,7 +127,7 @@ class Stack:
         self.on_module: Callable[[str, Any], None] = lambda name, value: None
         self._folder = folder
         self._codes: dict[int, _Code] = {}
-        self._returns: dict[types.CodeType, Callable[[types.FrameType, Any], None]] = {}
+        self._returns: dict[types.CodeType, Callable[[types.FrameType, Any], None] | Region] = {}
         self._local = threading.local()
         self._local.frames = []
         self._main_frames: list[Frame] = self._local.frames
@@ -238,9 +240,12 @@ class Stack:
         threading.settrace(None)
 
     def on_return(
-        self, code: types.CodeType, handler: Callable[[types.FrameType, Any], None]
+        self, code: types.CodeType, handler: Callable[[types.FrameType, Any], None] | Region
     ) -> None:
-        """Call `handler(frame, result)` when a library function with this code returns."""
+        """Call `handler(frame, result)` when a library function with this code returns.
+
+        A `Region` is entered when the function is called, and left when it returns.
+        """
         self._returns[code] = handler
 
     def call(self, frame: types.FrameType, event: str, arg: Any) -> Any:
@@ -251,7 +256,10 @@ class Stack:
             known = self._known(code)
         info = known.file
         if info is None:
-            return None if known.handler is None else _Return(known.handler)
+            handler = known.handler
+            if handler is None:
+                return None
+            return handler.enter(frame) if isinstance(handler, Region) else _Return(handler)
         resumed = frame.f_trace
         record = getattr(resumed, "__self__", None) if resumed is not None else None
         if isinstance(record, Frame) and record.suspended:
@@ -340,12 +348,13 @@ class Stack:
                 self._bind_one(record, target.name, value, False)
             elif value is not _MISSING:
                 try:
-                    inner = vars(value).get(target.attr, _MISSING)
-                except TypeError:
+                    own = object.__getattribute__(value, "__dict__")
+                except AttributeError:
                     continue
-                if inner is _MISSING and isinstance(value, torch.nn.Module):
+                inner = own.get(target.attr, _MISSING)
+                if inner is _MISSING and issubclass(type(value), torch.nn.Module):
                     for held in ("_parameters", "_buffers"):  # absent before super().__init__()
-                        inner = vars(value).get(held, {}).get(target.attr, inner)
+                        inner = own.get(held, {}).get(target.attr, inner)
                 self._bind_one(record, target.text, inner, False)
 
     def _bind_one(self, record: Frame, name: str, value: Any, shallow: bool) -> None:
@@ -359,7 +368,7 @@ class Stack:
         elif kind is list or kind is tuple:
             self._unbind(record, name)
             for index, item in enumerate(value[:ITEMS]):
-                if isinstance(item, torch.Tensor):
+                if is_tensor(item):
                     record.items = True
                     self._set(record, f"{name}[{index}]", item)
         elif kind is dict:
@@ -367,15 +376,15 @@ class Stack:
             for index, (key, item) in enumerate(value.items()):
                 if index >= ITEMS:
                     break
-                if isinstance(item, torch.Tensor) and isinstance(key, (str, int)):
+                if is_tensor(item) and type(key) in (str, int):
                     record.items = True
                     self._set(record, f"{name}[{key!r}]", item)
-        elif isinstance(value, torch.Tensor):
+        elif is_tensor(value):
             self._unbind(record, name)
             self._set(record, name, value)
         else:
             self._unbind(record, name)
-            if isinstance(value, torch.nn.Module) and not shallow:
+            if issubclass(kind, torch.nn.Module) and not shallow:
                 self.on_module(name, value)
 
     def _set(self, record: Frame, name: str, tensor: Any) -> None:
@@ -410,7 +419,7 @@ class _Code:
         code: types.CodeType,
         file: FileInfo | None,
         ours: bool,
-        handler: Callable[[types.FrameType, Any], None] | None,
+        handler: Callable[[types.FrameType, Any], None] | Region | None,
     ) -> None:
         self.code = code
         self.file = file

@@ -8,12 +8,15 @@ from typing import Any
 
 import torch
 
+from tutor.observe.library import TENSOR_TYPES
 from tutor.observe.log import Log
 from tutor.observe.values import Values, dtype_name
 from tutor.trace import events as ev
 from tutor.trace.events import NONE
 
 _is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor
+_Tensor = torch.Tensor
+_own_dispatch: dict[type, bool] = {}
 
 
 class Record:
@@ -47,6 +50,24 @@ class Record:
         self.meta: tuple[Any, ...] = ()
 
 
+def is_tensor(value: object) -> bool:
+    """Whether a value is a tensor by its type, whatever it says of itself (`Mock(spec=Tensor)`).
+
+    `isinstance` asks the value for its `__class__`, which may be code of the program, and may lie.
+    """
+    return issubclass(type(value), _Tensor)
+
+
+def is_opaque(tensor: torch.Tensor) -> bool:
+    """Whether a tensor's class takes over what reads its memory (fake tensors, wrappers)."""
+    kind = type(tensor)
+    known = _own_dispatch.get(kind)
+    if known is None:
+        default = torch._C._disabled_torch_dispatch_impl
+        known = _own_dispatch[kind] = kind.__torch_dispatch__ is not default
+    return known
+
+
 def version_of(tensor: torch.Tensor) -> int:
     """The version, NONE for an inference tensor (it has none) or an unreadable one."""
     try:
@@ -58,6 +79,8 @@ def version_of(tensor: torch.Tensor) -> int:
 def pointer_of(tensor: torch.Tensor) -> int:
     """The address of the first element, NONE for a tensor without memory of its own."""
     try:
+        if is_opaque(tensor):
+            return NONE
         return tensor.data_ptr()
     except Exception:
         return NONE
@@ -66,7 +89,7 @@ def pointer_of(tensor: torch.Tensor) -> int:
 def storage_of(tensor: torch.Tensor) -> int:
     """The address of the memory that a tensor lies in: a key while its owner lives."""
     try:
-        if _is_wrapped(tensor):
+        if _is_wrapped(tensor) or is_opaque(tensor):
             return NONE
         return int(tensor.untyped_storage()._cdata)
     except Exception:
@@ -153,6 +176,12 @@ class Tensors:
 
     def born(self, tensor: torch.Tensor, source: Record | None = None) -> Record:
         """Tell of a new tensor. `source` is the one whose counter it shares by `detach`."""
+        if type(tensor) in TENSOR_TYPES:
+            return self._born(tensor, source)
+        with torch._C.DisableTorchFunction():  # else the class's own code would be asked
+            return self._born(tensor, source)
+
+    def _born(self, tensor: torch.Tensor, source: Record | None) -> Record:
         record = Record(self.next)
         self.next += 1
         record.label = self.labels.get(id(tensor), "")
@@ -230,7 +259,7 @@ class Tensors:
 
     def contents(self, tensor: torch.Tensor, record: Record) -> None:
         """Say what a tensor holds now."""
-        if _is_wrapped(tensor):
+        if _is_wrapped(tensor) or is_opaque(tensor):
             return
         value = self._values.read(tensor)
         if value is not None:
@@ -297,11 +326,7 @@ class Tensors:
         """Learn the names of a module's parameters and buffers."""
         if len(self.labels) > 20_000:
             return
-        try:
-            named = [*module.named_parameters(), *module.named_buffers()]
-        except Exception:  # a module whose __init__ has not come to super().__init__() yet
-            return
-        for inner, parameter in named:
+        for inner, parameter in held_by(module):
             text = f"{name}.{inner}"
             known = self.labels.get(id(parameter), "")
             if known and (name == "self" or known == text):
@@ -313,6 +338,32 @@ class Tensors:
             if record.label != text:
                 record.label = text
                 self.tell(parameter, record)
+
+
+def held_by(module: torch.nn.Module) -> list[tuple[str, torch.Tensor]]:
+    """(name, tensor) of all parameters, then buffers, of a module, as torch names them.
+
+    Read past the methods of the class, which may be the program's own. Empty for a module whose
+    `__init__` has not come to `super().__init__()` yet.
+    """
+    found: list[tuple[str, str, torch.Tensor]] = []
+    seen: set[int] = set()
+    pending: list[tuple[str, Any]] = [("", module)]
+    while pending:
+        prefix, inner = pending.pop()
+        if id(inner) in seen:
+            continue
+        seen.add(id(inner))
+        own: dict[str, Any] = object.__getattribute__(inner, "__dict__")
+        for table in ("_parameters", "_buffers"):
+            for name, tensor in (own.get(table) or {}).items():
+                if is_tensor(tensor) and id(tensor) not in seen:
+                    seen.add(id(tensor))
+                    found.append((table, prefix + name, tensor))
+        children = (own.get("_modules") or {}).items()
+        pending += [(f"{prefix}{name}.", m) for name, m in reversed(children) if m is not None]
+    found.sort(key=lambda entry: entry[0] == "_buffers")
+    return [(name, tensor) for _, name, tensor in found]
 
 
 def grad_of(tensor: torch.Tensor) -> torch.Tensor | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tutor.attempt import Attempt, CheckResult, QuestionResult, Verdict
 from tutor.explain import Finding, FindingPlace, Fix, words
+from tutor.explain.unseen import unseen
 from tutor.plain.prose import lines_of, safe, wrapped
 from tutor.trace import Trace
 
@@ -21,6 +22,7 @@ def told(attempt: Attempt) -> list[str]:
     lines: list[str] = []
     if attempt.step.runs:
         lines += outcome(attempt.trace)
+        lines += [row for text in unseen(attempt.trace) for row in wrapped(text)]
         lines += [f"{finding.severity}: {words(finding).title}" for finding in attempt.findings]
         if attempt.findings:
             lines.append("(why tells more)")

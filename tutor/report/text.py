@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tutor.explain import Finding, Fix, words
+from tutor.explain.unseen import unseen
 from tutor.report import graph
 from tutor.report.listing import listing
 from tutor.report.style import MARKS, ROLES, Style, pad, width, wrap
@@ -31,6 +32,9 @@ def render(diagnosis: Diagnosed, color: bool = False, width: int = 80) -> str:
     found = list(diagnosis.findings)
     blocks = [_finding(diagnosis.trace, one, file, style, cells) for one in found]
     blocks.append(_end(diagnosis, style, cells))
+    missed = [row for text in unseen(diagnosis.trace) for row in wrap(text, cells)]
+    if missed:
+        blocks.insert(len(blocks) - 1, missed)
     if all(one.severity == "note" for one in found):
         kept = _kept(diagnosis.trace, style)
         if kept:

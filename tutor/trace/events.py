@@ -402,6 +402,19 @@ class Effect(Event, frozen=True, tag="effect"):
     what: str
 
 
+class Unseen(Event, frozen=True, tag="unseen"):
+    """From here something of the program runs out of the observer's sight.
+
+    `what` is "torch.compile", "torch.jit.trace", "torch.jit.script", "torch.export", "torch.fx"
+    (taken apart by torch, which would take the observer for a part of it), "process" (another
+    process of the program), "worker" (one of a DataLoader) or "torch.distributed" (what is
+    exchanged with others); `detail` may say more. Told once for each line of the program.
+    """
+
+    what: str
+    detail: str = ""
+
+
 class Truncated(Event, frozen=True, tag="trunc"):
     """Counts of what the observer left out for want of budget."""
 
@@ -449,6 +462,7 @@ AnyEvent = (
     | Raised
     | Answer
     | Effect
+    | Unseen
     | Truncated
     | Finished
 )

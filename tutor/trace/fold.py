@@ -30,6 +30,7 @@ from tutor.trace.state import (
     Site,
     State,
     TensorState,
+    UnseenState,
     WriteState,
     closed,
 )
@@ -50,6 +51,9 @@ KEPT_PRINTED = 512 * 1024
 
 LAST_PRINTS = 256
 """Pieces of output kept from the end, where there are more."""
+
+MOST_UNSEEN = 256
+"""Places kept from which something ran unobserved."""
 
 
 class Checkpoint(Struct, frozen=True, gc=False):
@@ -91,6 +95,7 @@ class Folder:
         self._inference = state.inference
         self._output = state.output
         self._warnings = state.warnings
+        self._unseen = state.unseen
         self._raised = state.raised
         self._op = state.op
         self._ran = state.ran.mutate()
@@ -130,6 +135,7 @@ class Folder:
             inference=self._inference,
             output=self._output,
             warnings=self._warnings,
+            unseen=self._unseen,
             raised=self._raised,
             op=self._op,
             ran=self._ran.finish(),
@@ -499,6 +505,11 @@ class Folder:
     def _warned(self, event: ev.Warned) -> None:
         self._warnings = (*self._warnings[-255:], event)
 
+    def _unobserved(self, event: ev.Unseen) -> None:
+        if len(self._unseen) < MOST_UNSEEN:
+            here = UnseenState(event.what, event.detail, self.moment, self.site)
+            self._unseen = (*self._unseen, here)
+
     def _raise(self, event: ev.Raised) -> None:
         self._raised = event
 
@@ -549,5 +560,6 @@ _HANDLERS: dict[type, Callable[[Folder, Any], None]] = {
     ev.BackwardEnd: Folder._end_pass,
     ev.Output: Folder._out,
     ev.Warned: Folder._warned,
+    ev.Unseen: Folder._unobserved,
     ev.Raised: Folder._raise,
 }

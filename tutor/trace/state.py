@@ -199,6 +199,15 @@ class FrameState(Struct, frozen=True, gc=False):
         return Place(self.file, self.line, self.function, counted, self.frame)
 
 
+class UnseenState(Struct, frozen=True, gc=False):
+    """A place from which something ran out of the observer's sight (see `events.Unseen`)."""
+
+    what: str
+    detail: str
+    moment: int
+    site: Site
+
+
 class State(Struct, frozen=True, gc=False):
     """Everything that is shown: after the first `moment` events."""
 
@@ -215,6 +224,7 @@ class State(Struct, frozen=True, gc=False):
     output: Prefix[tuple[int, str]] = field(default_factory=Prefix)
     """(stream, text): what Python code wrote, in order."""
     warnings: tuple[Warned, ...] = ()
+    unseen: tuple[UnseenState, ...] = ()
     raised: Raised | None = None
     op: int = NONE
     """The latest call."""
