@@ -40,6 +40,6 @@ def build(folder: Path, text: str) -> Path:
         if what == "sh":
             subprocess.run(["sh", "-ec", body], cwd=folder, check=True, timeout=20)
         elif name not in ("steps", "lesson"):
-            (folder / name).parent.mkdir(exist_ok=True, parents=True)
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(body, encoding="utf-8")
     return folder

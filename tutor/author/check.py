@@ -81,7 +81,7 @@ def check(asked: Asked, make_runs: Callable[[], Runs], watcher: Watcher) -> Chec
         unwritten = {each for each in chosen if any(todos(pack.documents[each]))}
         if asked.since is not None:
             faults += unrevised(pack, asked.since)
-        mine = target.picked(faults_of(pack))
+        mine = target.picked(faults_of(pack, target.shown))
         faults += mine if asked.since is None else _of(mine, pack, chosen)
         for lesson_id in chosen:
             if lesson_id in unwritten:

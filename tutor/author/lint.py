@@ -10,7 +10,7 @@ from tutor.attempt.proofs import unproved
 from tutor.author.advice import advice
 from tutor.author.targets import targets
 from tutor.author.todo import todos
-from tutor.lesson import Fault, Pack
+from tutor.lesson import Fault, Pack, translation
 from tutor.lesson.faults import ordered
 
 
@@ -28,16 +28,19 @@ def lint(paths: Sequence[Path]) -> Linted:
     lessons = 0
     for target in targets(paths):
         pack = target.load()
-        found += target.picked(faults_of(pack))
+        found += target.picked(faults_of(pack, target.shown))
         lessons += len(pack.documents) if target.only is None else len(target.lessons(pack))
     return Linted(lessons, ordered(found))
 
 
-def faults_of(pack: Pack) -> tuple[Fault, ...]:
+def faults_of(pack: Pack, shown: str = "") -> tuple[Fault, ...]:
     """The faults and warnings of one pack that need no run."""
     found = [*pack.faults, *advice(pack)]
     for document in (pack.file, pack.glossary, *pack.documents.values()):
         found += [] if document is None else todos(document)
     for lesson_id, lesson in {**pack.lessons, **pack.faulty}.items():
         found += unproved(lesson, pack.documents[lesson_id])
+    for language in translation.languages(pack.folder):
+        lessons = {**pack.lessons, **pack.faulty}
+        found += translation.faults_of(pack.folder, language, lessons, shown)
     return ordered(found)

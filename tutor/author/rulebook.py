@@ -8,13 +8,14 @@ from importlib.resources import files
 
 from tutor.attempt import proofs
 from tutor.author import advice, todo, versions
-from tutor.lesson import faults
+from tutor.lesson import faults, translation
 
 RULES: Mapping[str, str] = {
     **faults.RULES,
     **proofs.RULES,
     **todo.RULES,
     **versions.RULES,
+    **translation.RULES,
     **advice.RULES,
 }
 """Every rule: code to name."""

@@ -36,6 +36,12 @@ def at(folder: Path, revision: str, name: str) -> str | None:
         return None
 
 
+def files_at(folder: Path, revision: str) -> list[str]:
+    """The files of a pack at a git revision, as paths below its folder. Raises `NoHistory`."""
+    listed = _git(folder, "ls-tree", "-r", "-z", "--name-only", revision, "--", ".")
+    return [name for name in listed.split("\0") if name]
+
+
 def _git(folder: Path, *words: str) -> str:
     # A revision that looks like an option must not become one.
     if any(word.startswith("-") and word not in _OPTIONS for word in words):
@@ -52,7 +58,9 @@ def _git(folder: Path, *words: str) -> str:
     return done.stdout
 
 
-_OPTIONS = frozenset(["--", "-z", "--name-only", "--relative", "--others", "--exclude-standard"])
+_OPTIONS = frozenset(
+    ["--", "-r", "-z", "--name-only", "--relative", "--others", "--exclude-standard"]
+)
 
 
 def decided_by(step: AnyStep) -> tuple[object, ...]:

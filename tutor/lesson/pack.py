@@ -14,6 +14,7 @@ from tutor.lesson.lesson import FORMAT, Concept, Glossary, Lesson, PackInfo, Tra
 from tutor.lesson.model import LESSON_ID
 from tutor.lesson.prerequisites import prerequisites
 from tutor.lesson.rules import faults_of
+from tutor.lesson.translation import load_overlay, overlay_path, translated
 from tutor.lesson.versions import installed_torch, misfit
 
 
@@ -72,11 +73,14 @@ class Pack:
         return self.lessons[ids[place]] if place < len(ids) else None
 
 
-def load_pack(folder: Path, torch: str | None = None, shown: str | None = None) -> Pack:
+def load_pack(
+    folder: Path, torch: str | None = None, shown: str | None = None, language: str = ""
+) -> Pack:
     """Load a pack: never raises for what its files hold, but lists all their faults.
 
     Lessons for another version of torch than `torch` (that which is installed) are left out.
     `shown` is what the paths in faults begin with ("" for nothing), the folder's name if None.
+    Of a `language` that the pack is translated into, each string that is ready is used.
     """
     have = installed_torch() if torch is None else torch
     named = _Named(folder.name if shown is None else shown)
@@ -116,7 +120,11 @@ def load_pack(folder: Path, torch: str | None = None, shown: str | None = None) 
         for lesson_id, lesson in lessons.items()
         if (reason := misfit(lesson.torch, have)) is not None
     }
-    taken = {name: lesson for name, lesson in lessons.items() if name not in skipped}
+    taken = {
+        name: _in_language(folder, language, lesson) if language else lesson
+        for name, lesson in lessons.items()
+        if name not in skipped
+    }
     return Pack(
         folder,
         info,
@@ -129,6 +137,12 @@ def load_pack(folder: Path, torch: str | None = None, shown: str | None = None) 
         glossary,
         info_document,
     )
+
+
+def _in_language(folder: Path, language: str, lesson: Lesson) -> Lesson:
+    path = overlay_path(folder, language, lesson.id)
+    overlay = load_overlay(path, str(path))[0] if path.is_file() else None
+    return translated(lesson, overlay) if overlay is not None else lesson
 
 
 def load_lesson(

@@ -65,7 +65,7 @@ class Hooks(Body):
     def judge(self, evidence: Evidence) -> Outcome:
         if not _whole(evidence):
             return undecided(self.says(), UNSEEN)
-        ran = tuple(_during_backward(evidence))
+        ran = tuple(during_backward(evidence))
         holds = self.order in (None, ran) and self.count in (None, len(ran))
         return decided(holds, self.says(), f"it runs {_row(ran)}")
 
@@ -84,7 +84,7 @@ def _whole(evidence: Evidence) -> bool:
     return evidence.came_to_an_end and not skipped
 
 
-def _during_backward(evidence: Evidence) -> Iterator[str]:
+def during_backward(evidence: Evidence) -> Iterator[str]:
     """The functions of the learner's that the engine called, in order."""
     passes: set[int] = set()
     inside: set[int] = set()
