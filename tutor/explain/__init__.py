@@ -15,6 +15,7 @@ from tutor.explain import source
 from tutor.explain.build import note
 from tutor.explain.finding import Edit, Finding, FindingPlace, Fix, Spot
 from tutor.explain.history import Failure, History
+from tutor.explain.kinds import warned
 from tutor.explain.messages import Words, words
 from tutor.explain.registry import KINDS, lesson_of
 from tutor.trace import Trace
@@ -39,7 +40,8 @@ _log = logging.getLogger(__name__)
 def findings(trace: Trace) -> list[Finding]:
     """What went wrong in a run, or is worth knowing; the root cause comes first.
 
-    An error comes with warnings, but without notes: one thing at a time.
+    An error comes with warnings, but without notes (one thing at a time), save for what anomaly
+    mode said of it.
     """
     history = History(trace)
     found: list[Finding] = []
@@ -62,8 +64,9 @@ def findings(trace: Trace) -> list[Finding]:
             found += kind.ran(history)
         except Exception:
             _log.exception("the kind %s could not look at this run", kind.id)
+    found += warned.notes(history, {one.kind for one in found})
     if failure is not None:
-        found = [one for one in found if one.severity != "note"]
+        found = [one for one in found if one.severity != "note" or one.kind == "anomaly"]
         if found and found[0].kind == "other" and _own_check(history, failure):
             return found[1:] + found[:1]  # the check tells that, the warnings tell why
     return sorted(found, key=lambda one: _ORDER[one.severity])

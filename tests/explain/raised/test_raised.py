@@ -5,7 +5,7 @@ its depth: `flat`, `fn` (in functions) or `train` (modules and a training loop).
 end of a line says what is wanted of it: `<- cause`, `<- witness`, `<- shown`; any one of several
 is right. `#= code` replaces the line above it in the repaired program (nothing: drops it),
 `#+ code` is a line that only the repaired one has. `#@ file` begins another file beside the
-first. `# repairs` asks for a proposed fix that proves itself.
+first. `# repairs` after the name asks for a proposed fix that proves itself.
 """
 
 from __future__ import annotations
@@ -72,10 +72,10 @@ def written(path: Path) -> list[Written]:
         found.append(
             Written(
                 path.stem,
-                name.strip(),
+                name.split("#")[0].strip(),
                 {key: "\n".join(rows) + "\n" for key, rows in broken.items()},
                 {key: "\n".join(rows) + "\n" for key, rows in repaired.items()},
-                "# repairs" in body,
+                "# repairs" in name,
             )
         )
     return found

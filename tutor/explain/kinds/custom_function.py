@@ -69,16 +69,14 @@ def _about_function(history: History, failure: Failure) -> bool:
     if kind_of(failure.message) == KIND:
         return True
     place = failure.site[-1]
-    method = place.function.rsplit(".", 1)[-1]
-    if isinstance(source.statement(history.text(place.file), place.line), ast.Raise):
-        return False
-    if method in ("backward", "vjp", "jvp", "setup_context") and failure.kind != "AssertionError":
-        return True  # the derivative is written wrongly
     node = source.statement(history.text(place.file), place.line)
     around = source.function_at(history.text(place.file), place.line)
     if node is None or around is None or not around.args.args:
         return False
-    return around.args.args[0].arg in source.names_read(node)
+    read = source.names_read(node)
+    if "NoneType" in failure.message and around.name in ("backward", "vjp"):
+        return bool(read & {one.arg for one in around.args.args[1:]})  # no gradient came there
+    return around.args.args[0].arg in read
 
 
 def _message(failure: Failure) -> dict[str, Fact]:
