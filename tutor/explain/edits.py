@@ -373,6 +373,9 @@ def _method_chain(text: str, call: ast.Call) -> str | None:
         return None
     if any(n in _NO_TWIN or n.endswith("__") for n, _ in names):
         return None
+    first = max(i for i, (n, _) in enumerate(names) if n.endswith("_"))
+    if first != len(names) - 1:
+        return None  # `x.diagonal().add_(1)` writes into a part of x: no new x comes of it
     target = segment(text, current)
     if len(names) == 1:
         name, rest = names[0]
@@ -395,6 +398,8 @@ def _receiver(call: ast.Call) -> ast.expr | None:
         if current.func.attr.endswith("_") and not isinstance(current.func.value, ast.Call):
             return current.func.value
         current = current.func.value
+        if isinstance(current, ast.Name):
+            return current  # `x.diagonal().add_(1)`
     return None
 
 
