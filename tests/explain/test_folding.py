@@ -90,6 +90,44 @@ enc(torch.ones(2, 5, 16, requires_grad=True)).sum().backward()
     whole(graph, state, trace)
 
 
+def test_large_blocks_fold_as_a_whole(run: Callable[..., Trace]) -> None:
+    trace = run("""import torch
+from torch import nn
+class Gate(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 4)
+    def forward(self, x):
+        return self.a(x) * torch.sigmoid(self.b(x))
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one, self.two, self.norm = Gate(), Gate(), nn.LayerNorm(4)
+    def forward(self, x):
+        h = torch.sin(self.one(x)) + torch.cos(self.two(x)) + torch.tanh(-x)
+        return self.norm(h)
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks, self.head = nn.ModuleList(Block() for _ in range(6)), nn.Linear(4, 1)
+    def forward(self, x):
+        for block in self.blocks:
+            x = block(x)
+        return self.head(x)
+net = Net()
+net(torch.ones(3, 4, requires_grad=True)).sum().backward()
+""")
+    graph, state = graph_of(trace)
+    assert told(graph) == [("net.blocks.0…5 Block", 6), ("net.head Linear", 1), ("SumBackward0", 1)]
+    (block,) = graph.boxes[0].parts
+    assert [part.title for part in block.parts if part.kind == "module"] == [
+        "net.blocks.0.one Gate",
+        "net.blocks.0.two Gate",
+        "net.blocks.0.norm LayerNorm",
+    ]
+    whole(graph, state, trace)
+
+
 def test_two_modules_of_one_class_without_parameters_are_two(run: Callable[..., Trace]) -> None:
     trace = run("""import torch
 from torch import nn

@@ -377,10 +377,12 @@ class _Drawing:
 
     def _leaves(self, film: Film, number: int, leaves: Sequence[int]) -> Shape:
         tensors = [self.state.tensors.get(self.state.nodes[n].event.leaf) for n in leaves]
-        names = [tensor_name(t, self.moment) or "?" for t in tensors]
+        found = (tensor_name(tensor, self.moment) for tensor in tensors)
+        names = sorted({name for name in found if name}, key=lambda name: (len(name), name))
+        ends = names if len(names) < 3 else [names[0], "…", names[-1]]
         rows = (
             always(Piece(f"{len(leaves)} leaves", "strong")),
-            always(Piece(clip(f"{names[0]} … {names[-1]}", ROOM), "name")),
+            always(Piece(clip(" ".join(ends) or "without names", ROOM), "name")),
             film.slot(("leaves", number)),
         )
         return Shape("leaves", tuple(row for row in rows if row), 0, ", ".join(names[:40]))
@@ -399,9 +401,10 @@ def _leaf_groups(graph: Folded) -> tuple[list[list[Leaf]], list[Leaf]]:
 
 
 def _heading(box: Box) -> Iterator[Line]:
-    """The first rows of a folded box: what it is, and how often."""
+    """The first rows of a folded box: what it is, how often, and what is in it."""
     if box.kind != "repeat":
         yield (Piece(clip(box.title, ROOM), "strong"),)
+        yield from _inside(box)
         return
     parts = box.title.split(", ")
     yield (Piece(f"×{box.times}", "strong"), Piece(" times in a row", "dim"))
@@ -409,6 +412,19 @@ def _heading(box: Box) -> Iterator[Line]:
         yield (Piece("  " + clip(part, ROOM - 2), "strong"),)
     if len(parts) > PARTS:
         yield (Piece(f"  … {len(parts) - PARTS} more", "dim"),)
+    if len(box.parts) == 1:
+        yield from _inside(box.parts[0])
+
+
+def _inside(box: Box) -> Iterator[Line]:
+    """The parts of a module that holds modules, named as it names them."""
+    if all(part.kind == "node" for part in box.parts):
+        return
+    own = box.title.rpartition(" ")[0] + "."
+    for part in box.parts[:PARTS]:
+        yield (Piece("    " + clip(part.title.removeprefix(own), ROOM - 4), "dim"),)
+    if len(box.parts) > PARTS:
+        yield (Piece(f"    … {len(box.parts) - PARTS} more", "dim"),)
 
 
 def _span(nodes: Sequence[NodeState], main: str) -> str:

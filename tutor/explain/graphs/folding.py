@@ -23,6 +23,12 @@ Kind = Literal["node", "module", "repeat", "rest"]
 LIMIT = 48
 """Boxes up to which a graph is drawn as it is."""
 
+READABLE = 8
+"""Parts of a repetition that a person reads: of more, modules further out are folded."""
+
+FEW = 3
+"""Boxes that must be left when a graph is folded only to be easier to read."""
+
 KEPT_BOXES = 24
 """Boxes left around each end where even the folded graph is too large."""
 
@@ -145,10 +151,14 @@ def _fold(
     items = _modules(items, NONE, names, signatures, outer)
     tried = _repeated(items, signatures)
     for depth in range(deepest, 0, -1):
-        if len(tried) <= limit:
+        fits = len(tried) <= limit
+        if fits and all(len(item.parts) <= READABLE for item in tried if item.kind == "repeat"):
             break
         items = _modules(items, depth, names, signatures)
-        tried = _repeated(items, signatures)
+        coarser = _repeated(items, signatures)
+        if fits and len(coarser) < FEW:
+            break  # the whole model as one box would say nothing
+        tried = coarser
     return tried if len(tried) <= limit else _cut(tried, state, kept, limit)
 
 
