@@ -7,7 +7,7 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from tutor.explain import source
@@ -111,6 +111,24 @@ class History:
     def accumulations(self) -> dict[int, ev.Accumulate]:
         """The accumulations into `.grad`, by moment."""
         return dict(self.trace.of_kind(ev.Accumulate))
+
+    @cached_property
+    def retained(self) -> list[tuple[int, ev.Grad]]:
+        """The gradients that passes left in tensors that retain theirs."""
+        return [pair for pair in self.grad_events if pair[1].how == "retained"]
+
+    @cached_property
+    def grad_results(self) -> dict[int, PassState]:
+        """The pass of `autograd.grad` that gave each tensor it gave."""
+        return {uid: p for p in self.passes if p.event.kind == "grad" for uid in p.results}
+
+    @cached_property
+    def filled_by(self) -> dict[int, int]:
+        """For each tensor that is somebody's `.grad`, the first pass that put something into it."""
+        found: dict[int, int] = {}
+        for entry in self.accumulations.values():
+            found.setdefault(entry.grad, entry.run)
+        return found
 
     @cached_property
     def at_storage(self) -> dict[int, list[int]]:
@@ -427,6 +445,7 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+@lru_cache(maxsize=4096)
 def bare(func: str) -> str:
     """The last part of a function's name: `add_` of `Tensor.add_`."""
     parts = [part for part in func.split(".") if part not in ("__get__", "__set__")]

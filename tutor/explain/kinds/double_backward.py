@@ -131,10 +131,7 @@ def ran(history: History) -> list[Finding]:
 
 def _constant_penalty(history: History, run: PassState, root: int) -> Finding | None:
     """A summand of the loss that is made of gradients without a graph."""
-    results = {uid: p for p in history.passes if p.event.kind == "grad" for uid in p.results}
-    kept: dict[int, int] = {}
-    for entry in history.accumulations.values():
-        kept.setdefault(entry.grad, entry.run)
+    results, kept = history.grad_results, history.filled_by
     if not results and not kept:
         return None
     for uid in _constant_summands(history, root, run.moment):

@@ -242,8 +242,8 @@ def _arrives_huge(history: History, run: PassState) -> bool:
     sizes = [_size(entry.after) for entry in run.accumulated]
     sizes += [
         _size(event.value)
-        for moment, event in history.grad_events
-        if event.how == "retained" and run.moment < moment <= run.end_moment
+        for moment, event in history.retained
+        if run.moment < moment <= run.end_moment
     ]
     for uid in run.results:
         known = history.tensor(uid) if uid != NONE else None
