@@ -98,7 +98,7 @@ def test_a_parameter_that_each_step_writes_after_a_graph_kept_from_the_first(
         first.backward()
         """
     _, found = explained(runner, code)
-    assert [one.kind for one in found] == ["inplace-saved"]
+    assert [one.kind for one in found] == ["optimizer-step-stale"]
     assert found[0].facts["found"] == STEPS
     assert found[0].facts["expected"] == 0
     assert places(found[0], "cause")[0] == (8, (1,))

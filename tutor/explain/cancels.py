@@ -46,7 +46,7 @@ def forms(history: History) -> Iterator[Form]:
             continue
         above: dict[int, list[NodeState]] | None = None
         for number in run.order:
-            node = history.last.nodes.get(number)
+            node = history.nodes.get(number)
             if node is None or not node.site or node.name not in _TELLING:
                 continue
             key = (node.site[-1].file, node.site[-1].line, node.name)
@@ -74,7 +74,7 @@ _OF_ONE_LINE = 8
 def _above(history: History, run: PassState) -> dict[int, list[NodeState]]:
     found: dict[int, list[NodeState]] = {}
     for number in run.order:
-        node = history.last.nodes.get(number)
+        node = history.nodes.get(number)
         for target, _ in node.edges if node is not None else ():
             if node is not None:
                 found.setdefault(target, []).append(node)
@@ -91,7 +91,7 @@ class _Graph:
 
     def node(self, edge: Edge) -> NodeState | None:
         """The node at the end of an edge."""
-        return self.history.last.nodes.get(edge[0]) if edge[0] != NONE else None
+        return self.history.nodes.get(edge[0]) if edge[0] != NONE else None
 
     def op(self, node: NodeState) -> OpState | None:
         """The call that made a node."""
@@ -109,7 +109,7 @@ class _Graph:
             number = pending.pop()
             if number == target:
                 return True
-            node = self.history.last.nodes.get(number)
+            node = self.history.nodes.get(number)
             if node is None or stop(node):
                 continue
             for following, _ in node.edges:
@@ -122,7 +122,7 @@ class _Graph:
         """The parameters behind an edge."""
         if edge[0] == NONE:
             return set()
-        return {n.event.leaf for n in self.history.last.walk(edge[0]) if n.event.leaf != NONE}
+        return {n.event.leaf for n in self.history.walk(edge[0]) if n.event.leaf != NONE}
 
 
 def _is_flat(node: NodeState) -> bool:

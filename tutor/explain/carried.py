@@ -30,7 +30,7 @@ def border(history: History, run: PassState, failing: int) -> list[Border]:
     prediction), so the border moves up to the first node that was made after that pass.
     The borders from which the failing node can be reached come first.
     """
-    nodes = history.last.nodes
+    nodes = history.nodes
     above: dict[int, int] = {}
     pending: deque[tuple[int, int]] = deque((root, NONE) for _, root in run.event.roots)
     found: dict[int, Border] = {}
@@ -62,7 +62,7 @@ def _earlier(history: History, node: NodeState, run: PassState) -> PassState | N
 
 def reaches(history: History, start: int, target: int) -> bool:
     """Whether a node leads to another along the edges (or is it)."""
-    return start == target or any(n.event.node == target for n in history.last.walk(start))
+    return start == target or any(n.event.node == target for n in history.walk(start))
 
 
 def shared_frame(site: Site, other: Site) -> Place | None:
@@ -86,9 +86,7 @@ def detach_fixes(
         if edge.new is None or _untrains(history, run, edge):
             continue
         carried = [
-            tensor
-            for tensor in history.last.tensors.values()
-            if tensor.meta.node == edge.old.event.node
+            tensor for tensor in history.tensors.values() if tensor.meta.node == edge.old.event.node
         ]
         for tensor in carried:
             used = _used_before(history, tensor, run)
@@ -113,13 +111,13 @@ def _untrains(history: History, run: PassState, edge: Border) -> bool:
     pending, seen = [root for _, root in run.event.roots], {edge.old.event.node}
     while pending:
         number = pending.pop()
-        node = history.last.nodes.get(number)
+        node = history.nodes.get(number)
         if node is None or number in seen:
             continue
         seen.add(number)
         others.add(node.event.leaf)
         pending.extend(target for target, _ in node.edges if target != NONE)
-    behind = {n.event.leaf for n in history.last.walk(edge.old.event.node)} - others
+    behind = {n.event.leaf for n in history.walk(edge.old.event.node)} - others
     return bool(behind & set(recent[-1].event.args))
 
 
@@ -206,7 +204,7 @@ def _repeated(history: History, old: NodeState, made: Place, use: Place) -> Fix 
     """The assignments of one frame that led to an old node, written again before a line."""
     text = history.text(made.file)
     numbers = {made.line}
-    for node in history.last.walk(old.event.node):
+    for node in history.walk(old.event.node):
         numbers |= {
             p.line for p in node.site if p.frame == made.frame and p.iteration == made.iteration
         }

@@ -151,7 +151,7 @@ def _numbers(history: History, forward: source.Function) -> set[str]:
     names = {argument.arg for argument in forward.args.args[1:]}
     tensors = {
         named.name
-        for tensor in history.last.tensors.values()
+        for tensor in history.tensors.values()
         for named in tensor.names
         if named.function.endswith("forward")
     }

@@ -6,6 +6,7 @@ import ast
 import re
 from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -14,7 +15,7 @@ from tutor.explain import source
 from tutor.explain.finding import FindingPlace, PlaceRole, Spot
 from tutor.trace import NONE, Place, Site, State, Trace
 from tutor.trace import events as ev
-from tutor.trace.state import NodeState, OpState, PassState, TensorState, WriteState
+from tutor.trace.state import NodeState, OpState, PassState, TensorState, WriteState, walk
 
 ACCUMULATE = "AccumulateGrad"
 
@@ -66,6 +67,20 @@ class History:
         self.memo: dict[str, Any] = {}
         """What helpers of this run keep between two kinds."""
 
+    @cached_property
+    def nodes(self) -> Mapping[int, NodeState]:
+        """The nodes known, by number: living ones, and dead ones whose birth is kept."""
+        return self.trace.nodes
+
+    @cached_property
+    def tensors(self) -> Mapping[int, TensorState]:
+        """The tensors known, by number, as they were last known."""
+        return self.trace.tensors
+
+    def walk(self, root: int) -> Iterator[NodeState]:
+        """The nodes below a root in depth-first order, each once."""
+        return walk(self.nodes, root)
+
     # -- tensors and the ops around them ------------------------------------------------
 
     @cached_property
@@ -90,7 +105,7 @@ class History:
     def nodes_of_op(self) -> dict[int, list[NodeState]]:
         """The autograd nodes that each call made."""
         found: dict[int, list[NodeState]] = defaultdict(list)
-        for node in self.last.nodes.values():
+        for node in self.nodes.values():
             found[node.event.op].append(node)
         return found
 
@@ -134,7 +149,7 @@ class History:
     def at_storage(self) -> dict[int, list[int]]:
         """The tensors that were seen at each storage (addresses are used again after death)."""
         found: dict[int, list[int]] = defaultdict(list)
-        for uid, tensor in self.last.tensors.items():
+        for uid, tensor in self.tensors.items():
             if tensor.meta.storage != NONE:
                 found[tensor.meta.storage].append(uid)
         return found
@@ -166,7 +181,7 @@ class History:
             meta = self.meta(meta.base, moment)
         if meta is None or meta.node == NONE:
             return (uid if meta is None else meta.uid,)
-        walked = self.last.walk(meta.node)
+        walked = self.walk(meta.node)
         return tuple(node.event.leaf for node in walked if node.event.leaf != NONE)
 
     def computed_on(self, node: ast.AST | None, frame: int, moment: int) -> TensorState | None:
@@ -174,7 +189,7 @@ class History:
         if node is None:
             return None
         names = source.names_read(node)
-        for tensor in self.last.tensors.values():
+        for tensor in self.tensors.values():
             if tensor.meta.leaf or not tensor.meta.requires_grad:
                 continue
             for named in tensor.names:
@@ -186,13 +201,13 @@ class History:
 
     def tensor(self, uid: int) -> TensorState | None:
         """What is known of a tensor at the end of the run."""
-        return self.last.tensors.get(uid)
+        return self.tensors.get(uid)
 
     def meta(self, uid: int, moment: int) -> ev.Tensor | None:
         """What torch said of a tensor at a moment (its first description before its birth)."""
         told = self.descriptions.get(uid)
         if not told:
-            known = self.last.tensors.get(uid)
+            known = self.tensors.get(uid)
             return known.meta if known else None
         index = bisect_right(told, moment, key=lambda entry: entry[0]) - 1
         return told[max(index, 0)][1]
@@ -209,7 +224,7 @@ class History:
 
     def base_of(self, uid: int) -> int:
         """The tensor that a view looks into, itself where it is no view."""
-        known = self.last.tensors.get(uid)
+        known = self.tensors.get(uid)
         base = known.meta.base if known else NONE
         return base if base != NONE else uid
 
@@ -253,7 +268,7 @@ class History:
 
     def name(self, uid: int, moment: int) -> str:
         """What a person would call a tensor at a moment: a name, a label, or its origin."""
-        known = self.last.tensors.get(uid)
+        known = self.tensors.get(uid)
         if known is None:
             return "a tensor"
         names = [n for n in known.names if n.since <= moment and (n.until or moment + 1) > moment]
@@ -274,7 +289,7 @@ class History:
 
     def save_name(self, save: ev.Save, node: NodeState) -> str:
         """What a person would call a saved tensor."""
-        if save.uid != NONE and save.uid in self.last.tensors:
+        if save.uid != NONE and save.uid in self.tensors:
             return self.name(save.uid, node.moment)
         sharing = self.last.sharing(save.counter) if save.counter != NONE else ()
         for tensor in sharing:

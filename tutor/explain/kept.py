@@ -54,7 +54,7 @@ def kept_graphs(history: History) -> list[Kept]:
         if not _rising(_one_of_each_run(members), death):
             continue
         chained = _chained(history, alive)
-        below = history.last.walk(alive[-1].event.node) if chained else iter(alive)
+        below = history.walk(alive[-1].event.node) if chained else iter(alive)
         passes = {node.visited[-1] for node in below if node.visited and node.event.leaf == NONE}
         # A pass of the newest node's own iteration does not tell that an old graph is kept.
         earlier = [run for run in passes if history.last.passes[run].moment < last]
@@ -90,14 +90,14 @@ def _one_of_each_run(nodes: list[NodeState]) -> list[NodeState]:
 def _chained(history: History, nodes: list[NodeState]) -> bool:
     """Whether the last node leads to the first one."""
     first = nodes[0].event.node
-    return any(node.event.node == first for node in history.last.walk(nodes[-1].event.node))
+    return any(node.event.node == first for node in history.walk(nodes[-1].event.node))
 
 
 def _ends(history: History, found: list[Kept]) -> list[Kept]:
     """Those that no node of another line which is kept leads to."""
     reached: dict[int, set[int]] = {}
     for index, one in enumerate(found):
-        below = {n.event.node for n in history.last.walk(one.nodes[-1].event.node)}
+        below = {n.event.node for n in history.walk(one.nodes[-1].event.node)}
         reached[index] = below
     ends = []
     for index, one in enumerate(found):
@@ -125,7 +125,7 @@ def storing(history: History, kept: Kept) -> Storing | None:
         name = _stored_in(history, place, None)
         if name:
             return Storing(place, node.moment, name)
-    tensors = [t for t in history.last.tensors.values() if t.meta.node == node.event.node]
+    tensors = [t for t in history.tensors.values() if t.meta.node == node.event.node]
     for (file, line), runs in sorted(history.line_runs.items()):
         later = next((moment for moment in runs if moment > node.moment), None)
         if later is None:

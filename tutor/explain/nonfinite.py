@@ -112,7 +112,7 @@ def _senders(history: History, run: PassState) -> list[NodeState]:
             order.append(target)
     above: dict[int, list[NodeState]] = {}
     for number in run.order:
-        node = history.last.nodes.get(number)
+        node = history.nodes.get(number)
         for target, _ in node.edges if node is not None else ():
             if node is not None:
                 above.setdefault(target, []).append(node)
@@ -242,5 +242,5 @@ def twice(history: History, node: NodeState) -> list[NodeState]:
 
 
 def _named(history: History, numbers: Iterable[int], names: frozenset[str]) -> list[NodeState]:
-    nodes = (history.last.nodes.get(number) for number in numbers)
+    nodes = (history.nodes.get(number) for number in numbers)
     return [node for node in nodes if node is not None and op_name(node.name) in names]

@@ -49,7 +49,7 @@ def corrupted(
     givers = [
         node
         for number in run.order
-        if (node := history.last.nodes.get(number)) is not None
+        if (node := history.nodes.get(number)) is not None
         and node.name in _HANDS_ON
         and any(child == target for child, _ in node.edges)
     ]
@@ -65,9 +65,7 @@ def corrupted(
             sent = run.arrived.get(child, ())
             value = sent[index] if index < len(sent) else None
             if value is not None and value.shape == got[0].shape and not _equal(value, got[0]):
-                leaves = tuple(
-                    n.event.leaf for n in history.last.walk(child) if n.event.leaf != NONE
-                )
+                leaves = tuple(n.event.leaf for n in history.walk(child) if n.event.leaf != NONE)
                 return giver, leaves
     return None
 
@@ -76,7 +74,7 @@ def _parents(history: History, run: PassState, child: int) -> int:
     return sum(
         1
         for number in run.order
-        if (node := history.last.nodes.get(number)) is not None
+        if (node := history.nodes.get(number)) is not None
         for target, _ in node.edges
         if target == child
     )

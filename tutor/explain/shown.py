@@ -257,7 +257,7 @@ class _Following:
         rank = min((self.ranks.get(uid, CLEAN) for uid in event.args), default=CLEAN)
         if rank == CLEAN:
             return
-        tensors = self.history.last.tensors
+        tensors = self.history.tensors
         if rank == VALUE and any(
             uid in tensors and tensors[uid].meta.node != NONE for uid in event.outs
         ):

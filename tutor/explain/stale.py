@@ -31,7 +31,7 @@ def stale(history: History, failure: Failure) -> Stale | None:
     if run is None or run.stale is None:
         return None
     number, name, found, expected = run.stale
-    node = history.last.nodes.get(number)
+    node = history.nodes.get(number)
     if node is None or found == NONE:
         return None
     save = next((s for s in node.saves if s.name == name), None)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from tutor.trace.events import AnyEvent, GradRead
 from tutor.trace.fold import Checkpoint
 from tutor.trace.keep import HEAD_EVENTS
-from tutor.trace.state import OpState, Site
+from tutor.trace.state import NodeState, OpState, Site
 
 CHUNK = 1024
 """Events in one chunk: what a look at one moment replays at the most."""
@@ -40,6 +40,7 @@ class Chunk:
     checkpoint: Checkpoint
     events: list[AnyEvent] = field(default_factory=list)
     ops: list[OpState] = field(default_factory=list)
+    nodes: list[NodeState] = field(default_factory=list)
     reads: list[Read] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
     special: bool = False

@@ -165,6 +165,10 @@ class Folder:
             self._printed,
         )
 
+    def node(self, number: int) -> NodeState:
+        """A node as it is now. Raises `KeyError` where it is not known."""
+        return self._nodes[number]
+
     @property
     def size(self) -> int:
         """How many things are held: tensors, nodes, passes, frames, and rows of the tables."""

@@ -6,7 +6,7 @@ cycle, so the garbage collector is spared the walk over them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from immutables import Map
 from msgspec import Struct, field
@@ -321,15 +321,20 @@ class State(Struct, frozen=True, gc=False):
 
     def walk(self, root: int) -> Iterator[NodeState]:
         """The nodes below a root in depth-first order, each once."""
-        seen: set[int] = set()
-        pending = [root]
-        while pending:
-            node = self.nodes.get(pending.pop())
-            if node is None or node.event.node in seen:
-                continue
-            seen.add(node.event.node)
-            yield node
-            pending.extend(target for target, _ in reversed(node.edges) if target != NONE)
+        return walk(self.nodes, root)
+
+
+def walk(nodes: Mapping[int, NodeState], root: int) -> Iterator[NodeState]:
+    """The nodes below a root in depth-first order, each once."""
+    seen: set[int] = set()
+    pending = [root]
+    while pending:
+        node = nodes.get(pending.pop())
+        if node is None or node.event.node in seen:
+            continue
+        seen.add(node.event.node)
+        yield node
+        pending.extend(target for target, _ in reversed(node.edges) if target != NONE)
 
 
 def closed(named: Named, moment: int) -> Named:

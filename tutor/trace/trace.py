@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from heapq import merge
 from typing import Any, Literal, TypeVar, cast
+
+from msgspec.structs import replace
 
 from tutor.trace import events as ev
 from tutor.trace.chunks import CHUNK, Chunks, Read
@@ -20,8 +22,12 @@ from tutor.trace.state import NodeState, OpState, PassState, State, TensorState,
 FINE = 256
 """Events between the finer states that are kept where a moment was asked for last."""
 
-_NOTED = frozenset({ev.Line, ev.Op, ev.GradRead, ev.Answer, ev.Truncated, ev.Finished, ev.Start,
-                    ev.Contents, ev.Visit, ev.Altered, ev.Warned, ev.BackwardEnd})  # fmt: skip
+_NOTED = frozenset(
+    [
+        *(ev.Line, ev.Op, ev.Node, ev.GradRead, ev.Contents, ev.Visit, ev.BackwardEnd),
+        *(ev.Altered, ev.Warned, ev.Answer, ev.Truncated, ev.Finished, ev.Start),
+    ]
+)
 
 _LEFT = frozenset({ev.Effect, ev.Text, ev.Warned})
 """Of a stretch that is let go these are kept: there are few, and each tells by itself."""
@@ -151,6 +157,9 @@ class Trace:
             case ev.Op():
                 assert folder.last_op is not None  # the fold has just seen it
                 chunk.ops.append(folder.last_op)
+            case ev.Node():
+                chunk.nodes.append(folder.node(event.node))
+                return
             case ev.GradRead():
                 chunk.reads.append((event, folder.moment - 1, folder.site))
             case ev.Answer():
@@ -322,6 +331,34 @@ class Trace:
                 numbers.add(op.op)
                 ops.append(op)
         return sorted(ops, key=lambda op: op.moment)
+
+    @property
+    def nodes(self) -> Mapping[int, NodeState]:
+        """The nodes of the last state, and dead ones as they were made, where that is kept."""
+        return self._cached("nodes", self._nodes)
+
+    def _nodes(self) -> Mapping[int, NodeState]:
+        known = self.last.nodes
+        gone = [n for chunk in self._chunks.all for n in chunk.nodes if n.event.node not in known]
+        if not gone:
+            return known
+        dead = {node.event.node: replace(node, died=node.moment) for node in gone}
+        return {**dead, **known}
+
+    @property
+    def tensors(self) -> Mapping[int, TensorState]:
+        """The tensors of the last state, and dead ones of which an event is kept, as of then."""
+        return self._cached("tensors", self._tensors)
+
+    def _tensors(self) -> Mapping[int, TensorState]:
+        known = self.last.tensors
+        gone: dict[int, TensorState] = {}
+        for chunk in self._chunks.all if self._dropped else ():
+            told = {e.uid for e in chunk.events if type(e) is ev.Tensor and e.uid not in known}
+            if told:
+                then = self.at(chunk.end).tensors
+                gone.update((uid, then[uid]) for uid in told if uid in then)
+        return {**gone, **known} if gone else known
 
     def op(self, number: int) -> OpState | None:
         """The call with this number."""

@@ -24,7 +24,7 @@ def raised(history: History, failure: Failure) -> Finding | None:
         seed = seeds[index] if index < len(seeds) else None
         if seed is not None and seed.dtype == meta.dtype:
             continue
-        maker = history.last.nodes.get(meta.node)
+        maker = history.nodes.get(meta.node)
         causes: list[FindingPlace | None] = []
         if maker is not None:
             words = note("stays-complex")

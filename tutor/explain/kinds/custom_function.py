@@ -40,7 +40,7 @@ def raised(history: History, failure: Failure) -> Finding | None:
     if not fits(KIND, failure.message):
         return None
     run = failure.run
-    node = history.last.nodes.get(run.failing) if run is not None else None
+    node = history.nodes.get(run.failing) if run is not None else None
     cls = function_of(history, node.name) if node is not None else None
     owner, method = method_around(history, failure)
     if cls is not None and node is not None and not owner:
@@ -231,7 +231,7 @@ def ran(history: History) -> list[Finding]:
 def _no_return(history: History) -> list[Finding]:
     for run in history.passes:
         for number in run.arrived:
-            node = history.last.nodes.get(number)
+            node = history.nodes.get(number)
             cls = function_of(history, node.name) if node is not None else None
             if node is None or cls is None:
                 continue
@@ -274,7 +274,7 @@ def _return_last(history: History, file: str, last: ast.stmt) -> Fix | None:
 
 def _lost(history: History, run: PassState, node: NodeState) -> list[FindingPlace | None]:
     """Where a gradient that should have come through this node is looked at."""
-    leaves = [n.event.leaf for n in history.last.walk(node.event.node) if n.event.leaf != NONE]
+    leaves = [n.event.leaf for n in history.walk(node.event.node) if n.event.leaf != NONE]
     for leaf in leaves:
         seen = read_after(history, leaf, run.moment, note("no-gradient"))
         if seen:

@@ -27,7 +27,7 @@ def raised(history: History, failure: Failure) -> Finding | None:
     named = _NAMED.search(failure.message)
     name = named[2] if named is not None else "the operator"
     facts: dict[str, Fact] = {"op": name, "message": failure.said}
-    node = history.last.nodes.get(failure.run.failing) if failure.run is not None else None
+    node = history.nodes.get(failure.run.failing) if failure.run is not None else None
     causes: list[FindingPlace | None] = []
     variant = "refused"
     if node is not None and failure.run is not None and failure.run.failing != NONE:

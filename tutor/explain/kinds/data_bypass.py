@@ -20,7 +20,7 @@ def ran(history: History) -> list[Finding]:
     """A save whose memory no longer holds what was saved, at the same version."""
     for run in history.passes:
         for number, name, storage in run.altered:
-            node = history.last.nodes.get(number)
+            node = history.nodes.get(number)
             save = next((s for s in node.saves if s.name == name), None) if node else None
             if node is None or save is None or node.event.node not in run.arrived:
                 continue

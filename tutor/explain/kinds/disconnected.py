@@ -160,7 +160,7 @@ def _used_with_grad(history: History, op: OpState) -> bool:
     place = op.site[-1]
     text = history.text(place.file)
     names = assigned(text, place.line)
-    for node in history.last.nodes.values():
+    for node in history.nodes.values():
         if node.moment < op.moment or not node.site:
             continue
         for other in node.site:

@@ -48,7 +48,7 @@ def raised(history: History, failure: Failure) -> Finding | None:
     first = [p for p in history.passes if p.run < run.run and p.event.create]
     if not first and "_backward" not in failure.message:
         return None  # a first derivative is missing
-    node = history.last.nodes.get(run.failing)
+    node = history.nodes.get(run.failing)
     op = node.name if node is not None else "an op"
     causes: list[FindingPlace | None] = []
     if node is not None and node.site:
@@ -98,7 +98,7 @@ def _once(history: History, run: PassState, fixes: list[Fix | None]) -> list[Fin
     """Where a Function was applied whose backward can be differentiated only once, and why."""
     found: list[FindingPlace | None] = []
     for number in run.arrived:
-        node = history.last.nodes.get(number)
+        node = history.nodes.get(number)
         cls = function_of(history, node.name) if node is not None else None
         if node is None or cls is None:
             continue
@@ -240,7 +240,7 @@ def _zero_second(history: History) -> list[Finding]:
         linear = [
             node
             for _, top in source_run.event.roots
-            for node in history.last.walk(top)
+            for node in history.walk(top)
             if op_name(node.name) in _PIECEWISE
         ]
         if not linear:

@@ -19,7 +19,7 @@ def raised(history: History, failure: Failure) -> Finding | None:
     if run is None:
         return None
     failing = run.stale[0] if run.stale is not None and run.stale[2] == NONE else run.failing
-    node = history.last.nodes.get(failing)
+    node = history.nodes.get(failing)
     if run.stale is None:
         if node is None or not NONE < node.freed < run.run:
             return None

@@ -85,7 +85,7 @@ def _refused(history: History, failure: Failure) -> Finding:
     fixes: list[Fix | None] = []
     if found is not None:
         facts["tensor"] = history.name(found.uid, failure.moment)
-        maker = history.last.nodes.get(found.meta.node)
+        maker = history.nodes.get(found.meta.node)
         if maker is not None:
             causes.append(history.place("cause", maker.site, maker.moment, note("computed")))
             fixes.append(_as_leaf(history, maker.site))
@@ -134,7 +134,7 @@ def _nonleaf(
     history: History, uid: int, moment: int, severity: str, seen: list[FindingPlace | None]
 ) -> Finding:
     meta = history.meta(uid, moment)
-    node = history.last.nodes.get(meta.node) if meta is not None else None
+    node = history.nodes.get(meta.node) if meta is not None else None
     facts: dict[str, Fact] = {"tensor": history.name(uid, moment), "func": "an op"}
     causes: list[FindingPlace | None] = []
     fixes: list[Fix | None] = []

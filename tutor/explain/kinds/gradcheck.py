@@ -97,7 +97,7 @@ def _single(history: History, failure: Failure) -> list[TensorState]:
     since = last[0] if last else 0
     return [
         tensor
-        for tensor in history.last.tensors.values()
+        for tensor in history.tensors.values()
         if tensor.meta.leaf
         and tensor.meta.requires_grad
         and tensor.meta.dtype in ("float32", "float16", "bfloat16")
@@ -150,7 +150,7 @@ def _require(history: History, failure: Failure, here: Place) -> Fix | None:
     text = history.text(here.file)
     node = source.statement(text, here.line)
     names = source.names_read(node) if node is not None else set()
-    for tensor in history.last.tensors.values():
+    for tensor in history.tensors.values():
         used = any(n.name in names and n.frame in (here.frame, 0) for n in tensor.names)
         if not used or "float" not in tensor.meta.dtype or tensor.meta.requires_grad:
             continue

@@ -35,12 +35,12 @@ def _at_once(kept: Kept) -> bool:
 def _explain(history: History, kept: Kept, stored: Storing | None) -> Finding:
     node = kept.nodes[-1]
     made = {one.event.node for one in (*kept.nodes, kept.newest)}
-    tensors = [t.uid for t in history.last.tensors.values() if t.meta.node in made]
+    tensors = [t.uid for t in history.tensors.values() if t.meta.node in made]
     name = stored.name if stored is not None else _name(history, node)
     facts: dict[str, Fact] = {
         "name": name,
         "passes": len(kept.nodes) + 1,
-        "nodes": sum(1 for _ in history.last.walk(node.event.node)),
+        "nodes": sum(1 for _ in history.walk(node.event.node)),
     }
     variant = "sum" if kept.chained else "list"
     if not kept.over:
@@ -83,7 +83,7 @@ def _name(history: History, node: NodeState) -> str:
         return edits.segment(text, statement.target)
     if isinstance(statement, ast.Assign):
         return edits.segment(text, statement.targets[0])
-    tensors = [t for t in history.last.tensors.values() if t.meta.node == node.event.node]
+    tensors = [t for t in history.tensors.values() if t.meta.node == node.event.node]
     return history.name(tensors[-1].uid, len(history.trace)) if tensors else "a result"
 
 

@@ -136,7 +136,7 @@ def _where_grad(history: History, failure: Failure, here: Place, register: str) 
         if source.called(call) != register or not isinstance(call.func, ast.Attribute):
             continue
         name = edits.segment(text, call.func.value)
-        for tensor in history.last.tensors.values():
+        for tensor in history.tensors.values():
             named = any(n.name == name and n.frame in (here.frame, 0) for n in tensor.names)
             maker = history.maker(tensor.uid) if named else None
             if maker is None or not maker.site or tensor.meta.kind == "Parameter":

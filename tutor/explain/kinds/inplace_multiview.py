@@ -19,7 +19,7 @@ def raised(history: History, failure: Failure) -> Finding | None:
     write = refused(history, failure)
     if write is not None and write.op.grad_mode:
         maker = multiple(history, write.target)
-        node = history.last.nodes.get(write.target.meta.node)
+        node = history.nodes.get(write.target.meta.node)
         named = node is not None and node.name.startswith(MULTIPLE)
         if maker is not None and _later_function(history, write.target, maker):
             return None
@@ -62,7 +62,7 @@ def raised(history: History, failure: Failure) -> Finding | None:
 
 def _later_function(history: History, target: TensorState, maker: OpState) -> bool:
     """Whether a custom Function, or a module's hook, handed the view on after it was made."""
-    node = history.last.nodes.get(target.meta.node)
+    node = history.nodes.get(target.meta.node)
     if node is None or node.moment <= maker.moment:
         return False
     return node.name.startswith("BackwardHookFunction") or (

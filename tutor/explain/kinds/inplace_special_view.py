@@ -96,7 +96,7 @@ def _origin(
 
 def _custom(history: History, target: TensorState) -> tuple[OpState, OpState | None] | None:
     """(the apply call that returned this view, the last call inside its forward)."""
-    node = history.last.nodes.get(target.meta.node)
+    node = history.nodes.get(target.meta.node)
     cls = function_of(history, node.name) if node is not None else None
     hooked = node is not None and node.name.startswith("BackwardHookFunction")
     if cls is None and not hooked:

@@ -17,7 +17,7 @@ def raised(history: History, failure: Failure) -> Finding | None:
     lines = [line.strip() for line in failure.message.strip().splitlines() if line.strip()]
     facts: dict[str, Fact] = {"error": failure.kind, "message": lines[0] if lines else kind}
     causes: list[FindingPlace | None] = []
-    node = history.last.nodes.get(failure.run.failing) if failure.run is not None else None
+    node = history.nodes.get(failure.run.failing) if failure.run is not None else None
     if node is not None and node.site:
         causes.append(history.place("cause", node.site, node.moment))
     causes.append(history.place("cause", failure.site, failure.moment))

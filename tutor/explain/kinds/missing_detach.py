@@ -86,10 +86,7 @@ def _dropped(history: History) -> list[Finding]:
         if not dropped:
             continue
         names = {
-            n.name
-            for t in history.last.tensors.values()
-            if t.uid == op.event.args[0]
-            for n in t.names
+            n.name for t in history.tensors.values() if t.uid == op.event.args[0] for n in t.names
         }
         node, target = next(
             (one for one in dropped if edits.segment(text, one[1]) in names), dropped[0]

@@ -31,7 +31,7 @@ _DECOMPOSES = frozenset(["svd", "linalg_svd", "eigh", "linalg_eigh", "eig", "lin
 def raised(history: History, failure: Failure) -> Finding | None:
     """Anomaly mode stopped the backward at the node that gave NaN."""
     run = failure.run
-    node = history.last.nodes.get(run.failing) if run is not None else None
+    node = history.nodes.get(run.failing) if run is not None else None
     if run is None or node is None or not _ANOMALY.search(failure.message):
         return None
     clean = all(finite(g) for g in run.arrived.get(run.failing, ()))
@@ -213,7 +213,7 @@ def _first_leaf(run: PassState) -> int:
 def _above(history: History, run: PassState) -> dict[int, list[NodeState]]:
     found: dict[int, list[NodeState]] = {}
     for number in run.order:
-        node = history.last.nodes.get(number)
+        node = history.nodes.get(number)
         for target, _ in node.edges if node is not None else ():
             if node is not None:
                 found.setdefault(target, []).append(node)

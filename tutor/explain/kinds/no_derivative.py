@@ -23,7 +23,7 @@ def raised(history: History, failure: Failure) -> Finding | None:
     if kind_of(failure.message) != KIND or not failure.site:
         return None
     op = failure.op
-    node = history.last.nodes.get(failure.run.failing) if failure.run is not None else None
+    node = history.nodes.get(failure.run.failing) if failure.run is not None else None
     facts: dict[str, Fact] = {"message": failure.said, "op": "this op"}
     causes: list[FindingPlace | None] = []
     fixes: list[Fix | None] = []

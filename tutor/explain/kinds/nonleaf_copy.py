@@ -34,7 +34,7 @@ def raised(history: History, failure: Failure) -> Finding | None:
         given, found = _fed(history, here.frame, text, here.line, failure.moment)
     if found is not None:
         facts["tensor"] = history.name(found.uid, failure.moment)
-        node = history.last.nodes.get(found.meta.node)
+        node = history.nodes.get(found.meta.node)
         if node is not None:
             causes.append(history.place("cause", node.site, node.moment, note("computed")))
     if given is not None:
@@ -66,7 +66,7 @@ def _fixes(
         for name in names if line is not None else ():
             edit = rewrites.detached_name(text, here.file, line or 0, name)
             made.append(fix("detach-here", {"line": line}, edit))
-    node = history.last.nodes.get(found.meta.node)
+    node = history.nodes.get(found.meta.node)
     if node is not None and node.site:
         there = node.site[-1]
         kept = repairs.result_detached(

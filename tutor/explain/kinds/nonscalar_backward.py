@@ -28,7 +28,7 @@ def raised(history: History, failure: Failure) -> Finding | None:
         seed = seeds[index] if index < len(seeds) else None
         name = history.name(uid, run.moment)
         facts: dict[str, Fact] = {"root": name, "shape": shape(root.shape)}
-        maker = history.last.nodes.get(root.node)
+        maker = history.nodes.get(root.node)
         made = None
         if maker is not None:
             made = history.place("witness", maker.site, maker.moment, note("makes", tensor=name))

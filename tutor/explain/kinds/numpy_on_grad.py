@@ -57,7 +57,7 @@ def _names(history: History, failure: Failure) -> Edit | None:
     read = source.names_read(node) if node is not None else set()
     wanting = {
         named.name
-        for tensor in history.last.tensors.values()
+        for tensor in history.tensors.values()
         for named in tensor.names
         if named.name in read
         and named.frame in (here.frame, 0)

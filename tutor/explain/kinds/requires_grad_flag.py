@@ -34,7 +34,7 @@ def raised(history: History, failure: Failure) -> Finding | None:
         return None
     facts = {"tensor": history.name(target.uid, op.moment), "func": func}
     if func.startswith("requires_grad") and not meta.leaf and not op.inference:
-        maker = history.last.nodes.get(meta.node)
+        maker = history.nodes.get(meta.node)
         witness = None
         if maker is not None:
             witness = history.place("witness", maker.site, maker.moment, note("computed"))

@@ -115,7 +115,7 @@ def _another(history: History, uid: int, moment: int, site: Site) -> Finding | N
     """A gradient that is kept for the tensor which had the name before."""
     asked = retained_before(history, uid, moment)
     meta = history.meta(uid, moment)
-    node = history.last.nodes.get(meta.node) if meta is not None else None
+    node = history.nodes.get(meta.node) if meta is not None else None
     if asked is None or node is None:
         return None
     return finding(

@@ -21,7 +21,7 @@ def raised(history: History, failure: Failure) -> Finding | None:
     own = entering and "torch/autograd/graph.py" in failure.library[-1][0].replace("\\", "/")
     if known != KIND and not (own and known is None):
         return None
-    node = history.last.nodes.get(failure.run.failing) if failure.run is not None else None
+    node = history.nodes.get(failure.run.failing) if failure.run is not None else None
     site, moment = failure.site, failure.moment
     if node is not None and node.site:
         site, moment = node.site, node.moment  # the hooks around the forward are meant

@@ -141,7 +141,7 @@ def _summed_up(history: History, op: OpState, loss: bool) -> PassState | None:
 def _elements_to_sum(history: History, run: PassState, start: int) -> bool:
     above: dict[int, list[NodeState]] = {}
     for number in run.order:
-        node = history.last.nodes.get(number)
+        node = history.nodes.get(number)
         for target, _ in node.edges if node is not None else ():
             if node is not None:
                 above.setdefault(target, []).append(node)

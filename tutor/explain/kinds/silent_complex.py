@@ -86,11 +86,11 @@ def _squares(history: History, node: NodeState) -> OpState | None:
         alike = len(live) == 2 and live[0] == live[1]
         power = name == "pow" and op is not None and op.event.detail in ("2", "2.0")
         if power or (name == "mul" and alike):
-            below = history.last.nodes.get(live[0][0])
+            below = history.nodes.get(live[0][0])
             return op if below is not None and op_name(below.name) == "sub" else None
         if name not in ("view_as_real", "select", "sum", "mean") or len(live) != 1:
             return None
-        current = history.last.nodes.get(live[0][0])
+        current = history.nodes.get(live[0][0])
     return None
 
 

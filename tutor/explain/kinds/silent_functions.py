@@ -39,7 +39,7 @@ def _visited(history: History) -> list[tuple[PassState, NodeState, ast.ClassDef,
         if not run.ok:
             continue
         for number in run.order:
-            node = history.last.nodes.get(number)
+            node = history.nodes.get(number)
             cls = function_of(history, node.name) if node is not None else None
             if node is not None and cls is not None:
                 found.append((run, node, cls, classes[cls.name][0]))
@@ -72,7 +72,7 @@ def _none_for_input(history: History) -> list[Finding]:
             grads = run.arrived.get(child) if child != NONE else None
             if grads is None or any(grad is not None for grad in grads):
                 continue
-            leaves = [n.event.leaf for n in history.last.walk(child) if n.event.leaf != NONE]
+            leaves = [n.event.leaf for n in history.walk(child) if n.event.leaf != NONE]
             lacking = [uid for uid in leaves if uid in wanted and uid not in given]
             if not lacking:
                 continue

@@ -66,7 +66,7 @@ def _explain(history: History, asked: list[int], began: int, end: OpState) -> Fi
         causes.append(history.place("cause", first.site, first.moment, note("uses-others")))
     causes.append(history.place("cause", end.site, end.moment, note("asks-transform")))
     results = [
-        uid for uid, known in history.last.tensors.items() if end.moment < known.moment
+        uid for uid, known in history.tensors.items() if end.moment < known.moment
         and known.op == NONE and known.moment < end.moment + 64
     ]  # fmt: skip
     return finding(

@@ -26,7 +26,7 @@ def raised(history: History, failure: Failure) -> Finding | None:
     fixes: list[Fix | None] = []
     facts: dict[str, Fact] = {}
     variant = "empty"
-    for tensor in sorted(history.last.tensors.values(), key=lambda t: t.moment):
+    for tensor in sorted(history.tensors.values(), key=lambda t: t.moment):
         if tensor.meta.kind == "Parameter" or not tensor.meta.requires_grad or not tensor.meta.leaf:
             continue
         for named in tensor.names:

@@ -20,8 +20,8 @@ def raised(history: History, failure: Failure) -> Finding | None:
         return None
     if run.stale is not None and (run.stale[2] != NONE or border(history, run, run.failing)):
         return None
-    reachable = {n.event.node for _, root in run.event.roots for n in history.last.walk(root)}
-    leaves = {n.event.leaf for n in history.last.nodes.values() if n.event.node in reachable}
+    reachable = {n.event.node for _, root in run.event.roots for n in history.walk(root)}
+    leaves = {n.event.leaf for n in history.nodes.values() if n.event.node in reachable}
     for index, uid in enumerate(run.event.inputs):
         meta = history.meta(uid, run.moment)
         if meta is None or uid in leaves or (meta.node != NONE and meta.node in reachable):

@@ -155,7 +155,7 @@ def _zeroing(history: History, run: PassState, leaf: int) -> list[NodeState] | N
     above: dict[int, list[NodeState]] = {}
     start = NONE
     for number in run.order:
-        node = history.last.nodes.get(number)
+        node = history.nodes.get(number)
         if node is None:
             continue
         if node.event.leaf == leaf and node.name.endswith(ACCUMULATE):
@@ -188,13 +188,13 @@ def _complex_part(history: History, run: PassState, zeroing: NodeState) -> NodeS
     ):
         return None
     for number in run.order:
-        node = history.last.nodes.get(number)
+        node = history.nodes.get(number)
         op = history.trace.op(node.event.op) if node is not None else None
         if node is None or op is None or bare(op.func) not in _COMPLEX or not op.event.args:
             continue
         meta = history.meta(op.event.args[-1], op.moment)
         if meta is None or "complex" not in meta.dtype:
             continue
-        if any(below.event.node == zeroing.event.node for below in history.last.walk(number)):
+        if any(below.event.node == zeroing.event.node for below in history.walk(number)):
             return node
     return None
