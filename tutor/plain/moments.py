@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from tutor.plain.views import place
+from tutor.report.gaps import gaps_words
 from tutor.trace import Trace
 from tutor.trace.events import Line
 
@@ -39,6 +40,11 @@ def moment_of(trace: Trace, text: str, file: str) -> int:
         visits.append((index, where.frame))
     if not visits:
         told = f" in round {'.'.join(map(str, rounds))}" if rounds else ""
+        lost = gaps_words(trace)
+        if lost and trace.last.ran.get((file, line)):
+            raise NoSuchMoment(
+                f"The run is not kept at line {line}{told}: {lost}. Choose one of the others."
+            )
         raise NoSuchMoment(f"The run never came to line {line}{told}.")
     index, frame = visits[-1]
     return _after(trace, moments, index, frame)

@@ -8,6 +8,7 @@ from tutor.attempt import Attempt, CheckResult, QuestionResult, Verdict
 from tutor.explain import Finding, FindingPlace, Fix, words
 from tutor.explain.unseen import unseen
 from tutor.plain.prose import lines_of, safe, wrapped
+from tutor.report.gaps import gaps_words
 from tutor.trace import Trace
 
 OUTPUT = 40
@@ -45,6 +46,9 @@ def outcome(trace: Trace) -> list[str]:
         lines.append(f"It ended itself, with exit code {end.code}.")
     else:
         lines.append(f"The run did not end by itself: {end.message or end.outcome}.")
+    lost = gaps_words(trace)
+    if lost:
+        lines.append(f"It was long: {lost}.")
     return lines
 
 

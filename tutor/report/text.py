@@ -5,6 +5,7 @@ from __future__ import annotations
 from tutor.explain import Finding, Fix, words
 from tutor.explain.unseen import unseen
 from tutor.report import graph
+from tutor.report.gaps import gaps_words, number
 from tutor.report.listing import listing
 from tutor.report.style import MARKS, ROLES, Style, pad, width, wrap
 from tutor.report.subject import Diagnosed
@@ -39,6 +40,7 @@ def render(diagnosis: Diagnosed, color: bool = False, width: int = 80) -> str:
         kept = _kept(diagnosis.trace, style)
         if kept:
             blocks.insert(len(blocks) - 1, kept)
+    blocks.append(_not_kept(diagnosis.trace, style, cells))
     return "\n\n".join("\n".join(line.rstrip() for line in block) for block in blocks if block)
 
 
@@ -161,6 +163,13 @@ def _kept(trace: Trace, style: Style) -> list[str]:
     ]
 
 
+def _not_kept(trace: Trace, style: Style, cells: int) -> list[str]:
+    """What of a long run could not be looked at."""
+    words = gaps_words(trace)
+    text = f"The run was long: {words}. Its first and last events are." if words else ""
+    return [style.paint(row, "dim") for row in wrap(text, cells)] if text else []
+
+
 def _end(diagnosis: Diagnosed, style: Style, cells: int) -> list[str]:
     trace = diagnosis.trace
     end = trace.end
@@ -177,8 +186,10 @@ def _end(diagnosis: Diagnosed, style: Style, cells: int) -> list[str]:
     code = end.code if end is not None else 0
     if end is not None and end.outcome == "exited" and code:
         return [style.paint(f"The program ended itself with exit code {code}.", "warning")]
-    passes = len(trace.passes)
-    what = {0: "no backward ran", 1: "1 backward ran"}.get(passes, f"{passes} backwards ran")
+    passes = trace.last.begun
+    what = {0: "no backward ran", 1: "1 backward ran"}.get(
+        passes, f"{number(passes)} backwards ran"
+    )
     return [f"{style.paint('✓ nothing wrong was found', 'good')}   {what}"]
 
 

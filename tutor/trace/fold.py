@@ -101,6 +101,7 @@ class Folder:
         self._ran = state.ran.mutate()
         self._recent = state.recent
         self._unprinted = state.unprinted
+        self._begun = state.begun
         self._printed = base.printed
         self.line = 0
         """The line that began to run last, in whatever file."""
@@ -141,6 +142,7 @@ class Folder:
             ran=self._ran.finish(),
             recent=self._recent,
             unprinted=self._unprinted,
+            begun=self._begun,
         )
         self._frames = frozen.frames.mutate()
         self._tensors = frozen.tensors.mutate()
@@ -424,6 +426,7 @@ class Folder:
 
     def _start_pass(self, event: ev.BackwardStart) -> None:
         self._passes[event.run] = PassState(event, self.site, self.moment)
+        self._begun += 1
 
     def _visit(self, event: ev.Visit) -> None:
         run = self._passes.get(event.run)

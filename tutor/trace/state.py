@@ -234,6 +234,8 @@ class State(Struct, frozen=True, gc=False):
     """The latest output, where there was more than `output` holds."""
     unprinted: int = 0
     """Characters of output between the two that are not kept."""
+    begun: int = 0
+    """Backward passes that have begun."""
 
     @property
     def place(self) -> Place | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from tutor.app.model.names import op_name, place_text
 from tutor.app.model.times import Kind, Stop, Timeline
+from tutor.report.gaps import gap_words, number
 from tutor.trace import events as ev
 from tutor.trace.trace import Trace
 
@@ -117,6 +118,12 @@ def moment_words(trace: Trace, line: Timeline, moment: int) -> str:
         return f"backward step {stop.number} of {len(line.steps)}: {name}"
     else:
         words = f"before {where}"
+    after = line.after(moment)
+    gap = next((gap for gap in trace.gaps if moment <= gap.start < after), None)
+    if gap is not None:
+        return f"{words} · then {gap_words(gap)}"
+    if trace.gaps:
+        return f"{words} · op {number(trace.at(moment).op + 1)} of {number(trace.last.op + 1)}"
     done = bisect_right(line.ops, moment)
     return f"{words} · op {done} of {len(line.ops)}" if line.ops else words
 
@@ -131,5 +138,5 @@ def _end_words(trace: Trace, line: Timeline) -> str:
     outcome = trace.outcome
     if outcome not in (None, "ok"):
         return f"end: {outcome}"
-    count = len(line.ops)
-    return f"end of the run · {count} op{'' if count == 1 else 's'}"
+    count = trace.last.op + 1 if trace.gaps else len(line.ops)
+    return f"end of the run · {number(count)} op{'' if count == 1 else 's'}"

@@ -59,6 +59,11 @@ class Timeline:
         index = bisect_right(self.stops, moment, key=lambda s: s.moment) - 1
         return self.stops[index] if index >= 0 else None
 
+    def after(self, moment: int) -> int:
+        """The moment of the next stop of whatever kind, the end where there is none."""
+        index = bisect_right(self.stops, moment, key=lambda s: s.moment)
+        return self.stops[index].moment if index < len(self.stops) else self.end
+
     def fraction(self, moment: int) -> float:
         """How far along the slider a moment lies, from 0 to 1, counted in stops."""
         if moment >= self.end or len(self.stops) < 2:
