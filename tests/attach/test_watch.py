@@ -64,8 +64,7 @@ def test_an_error_passes_through_and_is_explained() -> None:
             y = spoil(x)
             y.sum().backward()  # asks for it
     assert as_before() == before
-    assert run._inside is not None
-    assert run._inside.failures == 0
+    assert run.failures == 0
     assert str(caught.value) == str(bare.value)
     frames = [entry.filename for entry in traceback.extract_tb(caught.value.__traceback__)]
     assert frames == [entry.filename for entry in traceback.extract_tb(bare.value.__traceback__)]

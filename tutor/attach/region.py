@@ -48,6 +48,8 @@ class Run:
         self._began = 0.0
         self._state = "new"
         self._end: End | None = None
+        self.failures = 0
+        """Failures of the observer's own that were kept from the program."""
 
     # -- the region ----------------------------------------------------------------------------
 
@@ -113,6 +115,8 @@ class Run:
             self._tell_end(error, trace, seconds)
         finally:
             self._release()
+        self.failures = self._inside.failures
+        self._inside = None
 
     def _release(self) -> None:
         """Let everything go that belongs to the process."""

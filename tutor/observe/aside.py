@@ -40,7 +40,7 @@ class Region:
     def enter(self, frame: types.FrameType) -> LocalTrace:
         """Step aside until this frame of the function ends; its local trace function."""
         self._told(self._what, frame)
-        below = _take_out(self._watch)
+        below = take_out(self._watch)
         tracer = sys.gettrace()
         sys.settrace(_nothing)
 
@@ -73,7 +73,7 @@ def _nothing(frame: types.FrameType, event: str, arg: Any) -> None:
     return None
 
 
-def _take_out(watch: Watch) -> int | None:
+def take_out(watch: Watch) -> int | None:
     """Take a mode out of this thread's stack of modes; how many lie below it, None if it is not on.
 
     By the stack itself: `__enter__` and `__exit__` of the program's modes must not run.

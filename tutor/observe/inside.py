@@ -15,7 +15,6 @@ import types
 from typing import Any
 
 import torch
-from torch.overrides import TorchFunctionMode
 
 from tutor.observe.log import Log
 from tutor.observe.mode import Watch
@@ -84,8 +83,7 @@ class Inside:
         records = self._stack.frames
         if self._frame is not None and records:
             self._stack.look(records[-1], self._frame)
-        self._stack.stop()
-        _take_off(self._session.watch)
+        self._session.stop()
         self._session.watch.__class__ = _Over
         self._stack.log = _Nowhere()  # type: ignore[assignment]
         self._stack.threads = True  # each trace function that is still met asks the log
@@ -217,15 +215,3 @@ class _Nowhere:
 def _modes() -> list[Any]:
     count = torch._C._len_torch_function_stack()
     return [torch._C._get_function_stack_at(index) for index in range(count)]
-
-
-def _take_off(mode: TorchFunctionMode) -> None:
-    """Take a mode out of this thread's stack, wherever in it it lies."""
-    above: list[Any] = []
-    while any(one is mode for one in _modes()):
-        top = torch._C._pop_torch_function_stack()
-        if top is mode:
-            break
-        above.append(top)
-    for one in reversed(above):
-        torch._C._push_on_torch_function_stack(one)

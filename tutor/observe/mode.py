@@ -52,10 +52,6 @@ class Watch(TorchFunctionMode):
         """Put the mode on in this thread."""
         self.__enter__()  # type: ignore[no-untyped-call]
 
-    def unwatch(self) -> None:
-        """Take the mode off in this thread."""
-        self.__exit__(None, None, None)  # type: ignore[no-untyped-call]
-
     # -- the handler -----------------------------------------------------------------
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 import multiprocessing.process
 import os
@@ -18,7 +17,7 @@ import torch.distributed
 import torch.utils.checkpoint
 import torch.utils.data.dataloader
 
-from tutor.observe.aside import Region, regions
+from tutor.observe.aside import Region, regions, take_out
 from tutor.observe.census import Census
 from tutor.observe.log import Log
 from tutor.observe.mode import Watch
@@ -65,8 +64,7 @@ class Session:
         global _watching
         _watching = None
         self.stack.stop()
-        with contextlib.suppress(Exception):  # the program left another mode on top of ours
-            self.watch.unwatch()
+        take_out(self.watch)  # the program may have left another mode on top of ours
 
     def aside(self, action: Callable[[], T]) -> T:
         """Do something of ours while the program waits, unseen."""
