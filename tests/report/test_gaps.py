@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.trace.test_gaps import training
 from tutor.app.model.timeline import moment_words, timeline
 from tutor.plain.moments import NoSuchMoment, moment_of
 from tutor.plain.story import outcome
+from tutor.report import html
 from tutor.report import json as report_json
 from tutor.report import text as report_text
 from tutor.report.gaps import gap_words, gaps_words
@@ -96,3 +99,14 @@ def test_a_short_run_says_nothing_of_the_kind() -> None:
     assert gaps_words(recorded) == ""
     assert "kept" not in report_text.render(Run(recorded))
     assert outcome(recorded)[-1] == "It ran to its end."
+
+
+def test_the_page_says_it_at_the_slider_and_at_its_end(long: Trace) -> None:
+    document = html.render(Run(long))
+    (gap,) = long.gaps
+    words = gap_words(gap)
+    assert document.count(f"<li>{words}.</li>") == 1
+    stops = json.loads(document.split('id="stops">')[1].split("</script>")[0])
+    after = [text for text, _, _ in stops if text.endswith(f" ({words})")]
+    assert len(after) == 1
+    assert after[0].startswith("before line ")

@@ -10,6 +10,7 @@ from importlib import resources
 from tutor.report import palette
 from tutor.report.draw import STYLE
 from tutor.report.escape import escaped
+from tutor.report.gaps import gaps_words
 from tutor.report.html.code import Listing, listing
 from tutor.report.html.counters import timeline
 from tutor.report.html.findings import finding
@@ -85,7 +86,10 @@ def _left_out(trace: Trace, film: Reel, code: Listing, passes: int, leaves: int,
         said.append(f"{cut} letters from the middle of the output.")
     if trace.end is not None and trace.end.lost:
         said.append(f"{trace.end.lost} bytes of output that were not kept while it ran.")
-    if trace.truncated_events:
+    lost = gaps_words(trace)
+    if lost:
+        said.append(f"{lost}.")
+    elif trace.truncated_events:
         said.append(f"{trace.truncated_events} events of the run were not kept.")
     if trace.truncated_values:
         said.append(f"{trace.truncated_values} values were not looked at, to save time.")

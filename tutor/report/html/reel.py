@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from tutor.report.gaps import gap_words
 from tutor.report.values import main_file, place_text
 from tutor.trace import events as ev
 from tutor.trace.state import State
@@ -59,8 +60,13 @@ def reel(trace: Trace, wanted: Iterable[int] = ()) -> Reel:
     every = _stops(trace)
     stops = _chosen(every, sorted(set(wanted)))
     states = tuple(trace.at(stop.moment) for stop in stops)
-    words = tuple(_words(trace, stop, state) for stop, state in zip(stops, states, strict=True))
-    return Reel(tuple(stops), states, words, len(every) - len(stops))
+    words = [_words(trace, stop, state) for stop, state in zip(stops, states, strict=True)]
+    for gap in trace.gaps:
+        # Where the slider steps over what was not kept, it says so.
+        index = bisect_right(stops, gap.start, key=lambda stop: stop.moment)
+        if index < len(words):
+            words[index] += f" ({gap_words(gap)})"
+    return Reel(tuple(stops), states, tuple(words), len(every) - len(stops))
 
 
 def _stops(trace: Trace) -> list[Stop]:
