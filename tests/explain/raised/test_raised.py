@@ -111,6 +111,8 @@ def misses(one: Written, trace: Trace, first: Finding | None) -> list[str]:
     said = words(first, "en")
     if "…" in said.title.replace("(…)", "").replace("[…]", "") or "{" in said.title:
         wrong.append(f"title {said.title}")
+    if "…" in said.explanation.replace("(…)", "").replace("[…]", ""):
+        wrong.append(f"a gap in {said.explanation}")
     if len(said.title) > 120 or not said.explanation:
         wrong.append(f"words {said.title}")
     return wrong

@@ -99,7 +99,7 @@ def _differs(history: History, failure: Failure) -> Finding:
     return finding(
         KIND,
         "error",
-        "differs",
+        "unequal",
         facts,
         cause=causes,
         witness=witness[-1:],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 from tutor.explain import source
@@ -11,6 +12,10 @@ from tutor.explain.history import Failure, History
 from tutor.trace import NONE
 
 KIND = "other"
+
+_NO_DEVICE = re.compile(
+    r"not compiled with|No CUDA GPUs|NVIDIA driver|CUDA.*(?:available|error)", re.I
+)
 
 _PLAIN = {
     "NameError": "name",
@@ -50,8 +55,18 @@ def raised(history: History, failure: Failure) -> Finding | None:
         close = _similar(history, str(facts["name"]), place)
         if close:
             facts["close"], variant = close, "name-close"
+    elif _own(history, failure):
+        variant = "own"
+    elif _NO_DEVICE.search(failure.message) and failure.kind in ("AssertionError", "RuntimeError"):
+        variant = "device"
+    elif "loading state_dict" in failure.message:
+        variant, facts["message"] = "state-dict", _several(failure)
     elif failure.run is not None or _inside_torch(failure):
-        variant = "torch"
+        shapes = _shapes(history, failure)
+        variant = "shapes" if shapes else "torch"
+        facts["shapes"] = shapes
+    elif failure.kind == "AssertionError" and failure.library:
+        variant = "error"
     return finding(
         KIND,
         "error",
@@ -61,6 +76,32 @@ def raised(history: History, failure: Failure) -> Finding | None:
         surfaced=[_as_surfaced(place)],
         fixes=_rename(history, facts, place),
     )
+
+
+def _own(history: History, failure: Failure) -> bool:
+    """Whether a `raise` of the program itself made the error."""
+    if failure.library or not failure.site:
+        return False
+    here = failure.site[-1]
+    return isinstance(source.statement(history.text(here.file), here.line), ast.Raise)
+
+
+def _several(failure: Failure) -> str:
+    """The parts of a message that goes over several lines, the first one left out."""
+    lines = [line.strip() for line in failure.message.strip().splitlines() if line.strip()]
+    return " ".join(lines[1:3])[:300] or failure.said
+
+
+def _shapes(history: History, failure: Failure) -> str:
+    """`x is 2×3, w is 2×3` for the tensors of a call that torch refused, "" where none is known."""
+    op = failure.op
+    told: list[str] = []
+    for uid in dict.fromkeys(op.event.args if op is not None else ()):
+        meta = history.meta(uid, failure.moment)
+        if meta is not None:
+            size = "×".join(str(n) for n in meta.shape) or "a single number"
+            told.append(f"{history.name(uid, failure.moment)} is {size} ({meta.dtype})")
+    return ", ".join(told[:4]) if len(told) > 1 else ""
 
 
 def _inside_torch(failure: Failure) -> bool:
