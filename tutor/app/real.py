@@ -26,10 +26,9 @@ class RealServices:
 
     @cached_property
     def _pack(self) -> Pack:
-        from tutor.lesson import load_pack
-        from tutor.locations import lessons_dir
+        from tutor.lesson import load_course
 
-        return load_pack(lessons_dir())
+        return load_course()
 
     def pack(self) -> Pack:
         return self._pack

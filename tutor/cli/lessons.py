@@ -22,9 +22,9 @@ def require_lesson(named: str | None) -> None:
     if name and not step and (folder / track / f"{name}.yaml").is_file():
         return
     # Only now is the pack worth reading: a lesson may go by an earlier name.
-    from tutor.lesson import load_pack
+    from tutor.lesson import load_course
 
-    pack = load_pack(folder)
+    pack = load_course()
     found = pack.lesson(lesson)
     if found is not None:
         steps = [one.id for one in found.steps]

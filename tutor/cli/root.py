@@ -29,6 +29,7 @@ COMMANDS = {
     "plain": Entry("tutor.cli.plain", "plain", "Walk through lessons by lines of text."),
     "progress": Entry("tutor.cli.progress", "progress", "Take your progress to another machine."),
     "author": Entry("tutor.cli.author", "author", "Write lessons, and prove what they promise."),
+    "pack": Entry("tutor.cli.pack", "pack", "Install packs of lessons that others wrote."),
     "doctor": Entry("tutor.cli.doctor", "doctor", "Check that everything needed is there."),
 }
 """In the order of the help, which is read without importing any of them."""

@@ -1,6 +1,7 @@
 """The lesson format: models, loading with places, checks and how they are decided."""
 
 from tutor.lesson.checks import Check, Evidence, Outcome
+from tutor.lesson.course import load_course
 from tutor.lesson.faults import Fault
 from tutor.lesson.lesson import Concept, Lesson, PackInfo, Recall, Reference, Track
 from tutor.lesson.pack import Pack, load_lesson, load_pack
@@ -53,6 +54,7 @@ __all__ = [
     "Run",
     "Track",
     "Write",
+    "load_course",
     "load_lesson",
     "load_pack",
 ]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from tutor.lesson import load_pack
-from tutor.locations import lessons_dir
+from tutor.lesson import load_course
 from tutor.plain.session import Session
 from tutor.plain.talk import Talk
 from tutor.progress import Progress
@@ -18,7 +17,7 @@ def main(lesson: str | None) -> int:
     Reads commands from standard input until `quit` or its end. Returns the exit status.
     """
     talk = Talk()
-    pack = load_pack(lessons_dir())
+    pack = load_course()
     if not pack.lessons:
         for fault in pack.faults:
             print(fault.shown(), file=sys.stderr)

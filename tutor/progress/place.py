@@ -1,19 +1,13 @@
-"""Where the learner's data lie."""
+"""Where the learner's progress lies."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-from platformdirs import user_data_path
+from tutor.locations import DATA_VARIABLE as VARIABLE
+from tutor.locations import data_dir
 
-VARIABLE = "AUTOGRAD_TUTOR_DATA"
-
-
-def data_dir() -> Path:
-    """The folder of the learner's data: what the environment says, else the system's place."""
-    told = os.environ.get(VARIABLE)
-    return Path(told).expanduser() if told else user_data_path("autograd-tutor", appauthor=False)
+__all__ = ["VARIABLE", "data_dir", "progress_file"]
 
 
 def progress_file() -> Path:
