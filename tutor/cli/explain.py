@@ -39,6 +39,8 @@ MOST_LINES = 100_000
 )
 @click.option("-o", "--output", "out", type=click.Path(dir_okay=False, path_type=Path),
               metavar="OUT", help="Write the report to this file.")  # fmt: skip
+@click.option("--save", type=click.Path(dir_okay=False, path_type=Path), metavar="TRACE",
+              help="Save the run to this file, to be explained later, on any machine.")  # fmt: skip
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S",
               help="Stop the script after S seconds.")  # fmt: skip
 @click.option(
@@ -52,6 +54,7 @@ def explain(
     module: str | None,
     form: str,
     out: Path | None,
+    save: Path | None,
     timeout: float | None,
     verify: bool | None,
 ) -> int:
@@ -59,15 +62,62 @@ def explain(
 
     FILE is a Python script, or - for one on standard input; what follows it (after --, if it
     looks like an option) goes to the script. The script runs in this folder, and its output
-    comes through. The exit status is 0 if nothing is wrong, 1 if something is.
+    comes through. A run that was saved with --save is explained without running anything. The
+    exit status is 0 if nothing is wrong, 1 if something is.
     """
+    if module is None and file is not None and saved(file):
+        if args or timeout is not None or verify or save is not None:
+            raise click.UsageError(
+                f"{file} is a saved run. It is not run again, so it takes no arguments, "
+                "no --timeout, --verify or --save."
+            )
+        if out is not None:
+            _writable(out)
+        diagnosis = _opened(Path(file))
+        _write(diagnosis, form, out)
+        return 0 if diagnosis.healthy else 1
     program = _program(file, args, module, timeout)
-    if out is not None:
-        _writable(out)
+    for place in (out, save):
+        if place is not None:
+            _writable(place)
     stream = sys.stderr if form != "text" and out is None else sys.stdout
     diagnosis = _diagnose(program, verify, stream)
+    if save is not None:
+        _save(diagnosis, save)
     _write(diagnosis, form, out)
     return 0 if diagnosis.healthy else 1
+
+
+def saved(file: str) -> bool:
+    """Whether a file is there and is a saved run."""
+    from tutor.trace.file import is_trace
+
+    try:
+        return file != "-" and is_trace(Path(file))
+    except OSError:
+        return False
+
+
+def _opened(path: Path) -> Diagnosis:
+    """What happened in a saved run. Raises `click.ClickException` with what to do."""
+    from tutor.diagnose import explained
+    from tutor.trace.file import Unreadable, load
+
+    try:
+        return explained(load(path))
+    except Unreadable as error:
+        raise click.ClickException(str(error)) from None
+    except OSError as error:
+        raise click.ClickException(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def _save(diagnosis: Diagnosis, path: Path) -> None:
+    from tutor.trace import file
+
+    try:
+        file.save(diagnosis.trace, path)
+    except OSError as error:
+        raise click.ClickException(f"{path} cannot be written: {error.strerror}.") from None
 
 
 def _program(

@@ -51,6 +51,11 @@ def diagnose(
     return Diagnosis(trace, with_lessons(found, _installed(lessons)))
 
 
+def explained(trace: Trace, *, lessons: Collection[str] | None = None) -> Diagnosis:
+    """Say what happened in a run that is over, without running anything."""
+    return Diagnosis(trace, with_lessons(findings(trace), _installed(lessons)))
+
+
 async def diagnose_async(
     program: Program,
     runner: Runner,

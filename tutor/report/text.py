@@ -175,9 +175,8 @@ def _end(diagnosis: Diagnosed, style: Style, cells: int) -> list[str]:
     end = trace.end
     found = diagnosis.findings
     if end is not None and end.outcome in _ENDS:
-        text = _ENDS[end.outcome]
-        if end.message:
-            text += f" {end.message}"
+        said = "" if end.cut else _ENDS[end.outcome]
+        text = f"{said} {end.message}".strip()
         return [style.paint(row, "error") for row in wrap(text, cells)]
     if any(one.severity != "note" for one in found):
         return []

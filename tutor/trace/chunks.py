@@ -52,13 +52,25 @@ class Chunk:
         return self.start + len(self.events)
 
 
-class Chunks:
-    """The chunks of a run, in order; the last one is open."""
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Events in a row; `gap` are the states around what is missing before them, if anything is.
 
-    def __init__(self) -> None:
+    `left` and `reads` are what is kept of the gap.
+    """
+
+    gap: tuple[Checkpoint, Checkpoint] | None
+    events: list[AnyEvent]
+    left: list[tuple[int, AnyEvent]]
+    reads: list[Read]
+
+
+class Chunks:
+    """The chunks of a run, in order; the last one is open (`bounded`: old ones are let go)."""
+
+    def __init__(self, bounded: bool = True) -> None:
         self.all: list[Chunk] = [Chunk(0, Checkpoint())]
-        self.bounded = True
-        """Whether chunks are let go at all."""
+        self._bounded = bounded
         self._islands = 0
 
     @property
@@ -67,9 +79,11 @@ class Chunks:
 
     def begin(self, checkpoint: Checkpoint) -> list[Chunk]:
         """Begin the next chunk at this state; gives the chunks that were let go."""
+        if not self.open.events and len(self.all) > 1:
+            self.all.pop()
         self.all.append(Chunk(checkpoint.state.moment, checkpoint))
         leaving = len(self.all) - 2 - TAIL
-        if leaving < HEAD or not self.bounded:
+        if leaving < HEAD or not self._bounded:
             return []
         chunk, after = self.all[leaving], self.all[leaving + 1]
         if (chunk.special or after.special) and self._islands < ISLANDS:

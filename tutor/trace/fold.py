@@ -56,7 +56,7 @@ MOST_UNSEEN = 256
 """Places kept from which something ran unobserved."""
 
 
-class Checkpoint(Struct, frozen=True, gc=False):
+class Checkpoint(Struct, frozen=True, array_like=True, gc=False):
     """Where a fold can be taken up again: a state, and what the fold knows besides."""
 
     state: State = field(default_factory=State)

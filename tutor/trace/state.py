@@ -16,7 +16,7 @@ from tutor.trace.events import NONE, BackwardStart, Node, Op, Raised, Save, Tens
 from tutor.trace.keep import Prefix
 
 
-class Place(Struct, frozen=True, gc=False):
+class Place(Struct, frozen=True, array_like=True, gc=False):
     """A line of a user file, as it ran: `iteration` counts the enclosing loops from 1."""
 
     file: str
@@ -30,7 +30,7 @@ Site = tuple[Place, ...]
 """The user's stack at one moment, outermost first; the last one is where it happened."""
 
 
-class Named(Struct, frozen=True, gc=False):
+class Named(Struct, frozen=True, array_like=True, gc=False):
     """A name that meant a tensor, from moment `since` until `until` (None: still)."""
 
     name: str
@@ -41,7 +41,7 @@ class Named(Struct, frozen=True, gc=False):
     until: int | None = None
 
 
-class OpState(Struct, frozen=True, gc=False):
+class OpState(Struct, frozen=True, array_like=True, gc=False):
     """One call of a torch function, with where it was made."""
 
     event: Op
@@ -59,7 +59,7 @@ class OpState(Struct, frozen=True, gc=False):
         return self.event.func
 
 
-class TensorState(Struct, frozen=True, gc=False):
+class TensorState(Struct, frozen=True, array_like=True, gc=False):
     """One tensor: what torch says of it (`meta`), its birth, its value, its names, its grad.
 
     `born` is where it was first seen, `op` the call that made it (NONE: not seen being made).
@@ -85,7 +85,7 @@ class TensorState(Struct, frozen=True, gc=False):
         return self.meta.uid
 
 
-class WriteState(Struct, frozen=True, gc=False):
+class WriteState(Struct, frozen=True, array_like=True, gc=False):
     """One move of a version counter, from `before` to `after`."""
 
     counter: int
@@ -100,7 +100,7 @@ class WriteState(Struct, frozen=True, gc=False):
     """The call that wrote, where it is known."""
 
 
-class CounterState(Struct, frozen=True, gc=False):
+class CounterState(Struct, frozen=True, array_like=True, gc=False):
     """A version counter: its value, and the writes that moved it, oldest first."""
 
     counter: int
@@ -110,7 +110,7 @@ class CounterState(Struct, frozen=True, gc=False):
     """Older writes that are no longer kept."""
 
 
-class NodeState(Struct, frozen=True, gc=False):
+class NodeState(Struct, frozen=True, array_like=True, gc=False):
     """One node of the graph: what torch says of it, where it was made, what became of it.
 
     `freed` is the pass that released its saves (NONE: not released); `visited` the passes
@@ -144,7 +144,7 @@ class NodeState(Struct, frozen=True, gc=False):
         return self.event.edges
 
 
-class AccumulateState(Struct, frozen=True, gc=False):
+class AccumulateState(Struct, frozen=True, array_like=True, gc=False):
     """One accumulation into a tensor's `.grad`, at the end of a pass."""
 
     run: int
@@ -155,7 +155,7 @@ class AccumulateState(Struct, frozen=True, gc=False):
     moment: int
 
 
-class PassState(Struct, frozen=True, gc=False):
+class PassState(Struct, frozen=True, array_like=True, gc=False):
     """One backward pass. `arrived` and `sent` map a node to the gradients seen there."""
 
     event: BackwardStart
@@ -181,7 +181,7 @@ class PassState(Struct, frozen=True, gc=False):
         return self.event.run
 
 
-class FrameState(Struct, frozen=True, gc=False):
+class FrameState(Struct, frozen=True, array_like=True, gc=False):
     """A user frame on the stack."""
 
     frame: int
@@ -199,7 +199,7 @@ class FrameState(Struct, frozen=True, gc=False):
         return Place(self.file, self.line, self.function, counted, self.frame)
 
 
-class UnseenState(Struct, frozen=True, gc=False):
+class UnseenState(Struct, frozen=True, array_like=True, gc=False):
     """A place from which something ran out of the observer's sight (see `events.Unseen`)."""
 
     what: str
@@ -208,7 +208,7 @@ class UnseenState(Struct, frozen=True, gc=False):
     site: Site
 
 
-class State(Struct, frozen=True, gc=False):
+class State(Struct, frozen=True, array_like=True, gc=False):
     """Everything that is shown: after the first `moment` events."""
 
     moment: int = 0

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar, cast
 from msgspec.structs import replace
 
 from tutor.trace import events as ev
-from tutor.trace.chunks import CHUNK, Chunks, Read
+from tutor.trace.chunks import CHUNK, Chunk, Chunks, Read, Stretch
 from tutor.trace.events import NONE, AnyEvent
 from tutor.trace.fold import Checkpoint, Folder
 from tutor.trace.interest import Interest
@@ -47,7 +47,8 @@ class End:
     """How a run ended, as the process that watched it saw it.
 
     `output` is all that came out on the descriptors, bounded (`lost` bytes were dropped).
-    `message` says more where the end needs words ("stopped after 10 s").
+    `message` says more where the end needs words ("stopped after 10 s"). `cut` says that the
+    record ends before the run: how that ended is not known.
     """
 
     outcome: Outcome
@@ -57,6 +58,7 @@ class End:
     output: str = ""
     lost: int = 0
     message: str = ""
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ class Trace:
     long run not all events are kept (see `gaps`); moments count those that are not, too.
     """
 
-    def __init__(self, program: Program | None = None) -> None:
+    def __init__(self, program: Program | None = None, *, bounded: bool = True) -> None:
         self.program = program
         self.end: End | None = None
         self.answers: dict[str, ev.Answer] = {}
@@ -104,7 +106,7 @@ class Trace:
         self.finished: ev.Finished | None = None
         self.start: ev.Start | None = None
         self._folder = Folder()
-        self._chunks = Chunks()
+        self._chunks = Chunks(bounded)
         self._open = self._chunks.open
         self._interest = Interest()
         self._near: list[tuple[int, Checkpoint]] = []
@@ -139,10 +141,8 @@ class Trace:
                 if type(event) in _LEFT and len(self._left) < _MOST_LEFT:
                     self._left.append((chunk.start + number, event))
             for read in chunk.reads:
-                here = read[2][-1] if read[2] else None
-                where = (here.file, here.line) if here is not None else ("", 0)
                 if len(self._left_reads) < _MOST_LEFT:
-                    self._left_reads.setdefault((read[0].uid, read[0].grad == NONE, *where), read)
+                    self._left_reads.setdefault(_key(read), read)
         self._open = self._chunks.open
 
     def _note(self, event: AnyEvent) -> None:
@@ -174,14 +174,50 @@ class Trace:
         if self._interest.look(event, folder.line):
             chunk.special = True
 
-    def skip(self, checkpoint: Checkpoint) -> None:
-        """Go on from a later state: what lies between was not kept by who recorded it."""
+    # -- saving and opening ------------------------------------------------------------
+
+    def checkpoint(self) -> Checkpoint:
+        """What a fold needs to go on from here."""
+        return self._folder.checkpoint()
+
+    def skip(
+        self, checkpoint: Checkpoint, left: list[tuple[int, AnyEvent]], reads: list[Read]
+    ) -> None:
+        """Go on from a later state: what lies between was not kept, but for these."""
         folder = Folder(checkpoint)
         folder.vias = self._folder.vias
         self._dropped += max(0, folder.moment - self._folder.moment)
         self._folder = folder
+        self._left += left
+        self._left_reads.update((_key(read), read) for read in reads)
         self._cache = {}
         self._begin(checkpoint)
+
+    def stretches(self) -> Iterator[Stretch]:
+        """What is kept, in order, and what the gaps between changed."""
+        before: Chunk | None = None
+        for chunk in self._chunks.all:
+            gap = None
+            left: list[tuple[int, AnyEvent]] = []
+            reads: list[Read] = []
+            if before is not None and before.end < chunk.start:
+                folder = Folder(before.checkpoint)
+                folder.feed(before.events)
+                gap = (folder.checkpoint(), chunk.checkpoint)
+                span = range(before.end, chunk.start)
+                left = [pair for pair in self._left if pair[0] in span]
+                reads = [read for read in self._left_reads.values() if read[1] in span]
+            yield Stretch(gap, chunk.events, left, reads)
+            before = chunk
+
+    @property
+    def left_out(self) -> tuple[int, int]:
+        """(events, values) that the observer left out."""
+        return self._unseen, self.truncated_values
+
+    @left_out.setter
+    def left_out(self, counts: tuple[int, int]) -> None:
+        self._unseen, self.truncated_values = counts
 
     # -- reading: states -------------------------------------------------------------
 
@@ -417,6 +453,13 @@ class Trace:
         if found is None:
             found = self._cache[name] = compute()
         return cast(T, found)
+
+
+def _key(read: Read) -> tuple[int, bool, str, int]:
+    """What makes two readings of a gradient the same to a person."""
+    event, _, site = read
+    file, line = (site[-1].file, site[-1].line) if site else ("", 0)
+    return event.uid, event.grad == NONE, file, line
 
 
 def origins(state: State) -> Iterator[OpState]:
