@@ -55,6 +55,37 @@ class Region:
         return local
 
 
+class Engine:
+    """`_engine_run_backward`: what hooks and Python nodes call while the engine runs is observed.
+
+    The handler of `backward` has taken the mode off; the engine hands on to each node the modes
+    that are on when it starts.
+    """
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+
+    def enter(self, frame: types.FrameType) -> LocalTrace | None:
+        """Put the mode on until this frame of the function ends; its local trace function."""
+        watch = self._watch
+        if not watch.nesting or is_on(watch):
+            return None
+        _push(watch)
+
+        def local(frame: types.FrameType, event: str, arg: Any) -> Any:
+            frame.f_trace_lines = False
+            if event == "return":
+                take_out(watch)
+            return local
+
+        return local
+
+
+def is_on(mode: Any) -> bool:
+    """Whether a function mode is on in this thread."""
+    return any(torch._C._get_function_stack_at(i) is mode for i in range(_count()))
+
+
 def past_ours(tracer: Any) -> Any:
     """A tracer of the program's own, spared the frames through which we call for the program."""
     if tracer is None or getattr(tracer, "__func__", tracer).__module__.startswith("tutor."):

@@ -406,7 +406,7 @@ class Watch(TorchFunctionMode):
             sys.settrace(tracer)
 
     def _retell(self, tensor: torch.Tensor) -> None:
-        record = self.tensors.record(tensor)
+        record = self.tensors.peek(tensor) or self.tensors.record(tensor)
         self.tensors.moved(tensor, record)
         self.tensors.tell(tensor, record)
         self.tensors.contents(tensor, record)

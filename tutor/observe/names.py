@@ -12,6 +12,8 @@ class Target:
 
     name: str
     attr: str | None = None
+    kept: bool = False
+    """Whether the name means the same object as before the statement (`x.set_(y)`)."""
 
     @property
     def text(self) -> str:
@@ -67,7 +69,9 @@ def _targets(node: ast.stmt) -> list[Target]:
         # `xs.append(y)`, `self.items.extend(…)`: what the receiver holds may have changed.
         function = node.value.func
         if isinstance(function, ast.Attribute):
-            _collect(function.value, found)
+            touched: list[Target] = []
+            _collect(function.value, touched)
+            found += [Target(t.name, t.attr, t.attr is None) for t in touched]
     for child in (
         ast.walk(node) if isinstance(node, (ast.Expr, ast.Assign, ast.If, ast.While)) else ()
     ):

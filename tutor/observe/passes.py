@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from tutor.observe.aside import is_on
 from tutor.observe.graph import Context
 from tutor.observe.library import Info
 from tutor.observe.tensors import grad_of, storage_of, version_of
@@ -174,18 +175,14 @@ class Passes:
             current.order.append(number)
             current.failing = number
             values = watch.values
-            watch.log.add(
-                ev.Visit(
-                    current.number,
-                    number,
-                    tuple(None if g is None else values.read(g) for g in grads),
-                )
-            )
+            with torch._C.DisableTorchFunction():  # the mode is on while the engine runs
+                arrived = tuple([None if g is None else values.read(g) for g in grads])
+            watch.log.add(ev.Visit(current.number, number, arrived))
         except Exception:
             self._watch.failed()
         finally:
             sys.settrace(tracer)
-        if python:
+        if python and not is_on(self._watch):  # no tracer was on to see the engine start
             # The engine restores the mode after each node: ops of a backward written in
             # Python, and recomputed ones, are seen without our leaving it.
             self._watch.watch()

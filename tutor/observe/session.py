@@ -17,7 +17,7 @@ import torch.distributed
 import torch.utils.checkpoint
 import torch.utils.data.dataloader
 
-from tutor.observe.aside import Region, regions, take_out
+from tutor.observe.aside import Engine, Region, regions, take_out
 from tutor.observe.census import Census
 from tutor.observe.log import Log
 from tutor.observe.mode import Watch
@@ -45,6 +45,7 @@ class Session:
         self.watch = Watch(log, self.stack)
         log.before = Census(log, self.watch.tensors, self.watch.graph).count
         self.stack.bind_value = self._bound
+        self.stack.on_touched = self._touched
         self.stack.on_module = self._label
         self.stack.on_thread = self._enter_thread
         self.stack.on_failure = self.watch.failed
@@ -92,6 +93,10 @@ class Session:
         with torch._C.DisableTorchFunction():
             return self.watch.tensors.bound(tensor)
 
+    def _touched(self, tensor: torch.Tensor) -> None:
+        with torch._C.DisableTorchFunction():
+            self.watch.tensors.touched(tensor)
+
     def _label(self, name: str, module: torch.nn.Module) -> None:
         with torch._C.DisableTorchFunction():
             self.watch.tensors.label(name, module)
@@ -107,6 +112,7 @@ class Session:
         stack.on_return(torch.nn.Module.load_state_dict.__code__, self._loaded)
         clip = inspect.unwrap(torch.nn.utils.clip_grad_norm_)
         stack.on_return(clip.__code__, self._clipped)
+        stack.on_return(torch.autograd.graph._engine_run_backward.__code__, Engine(self.watch))
         for code, what in regions():
             stack.on_return(code, Region(self.watch, what, self.unseen))
         stack.on_return(multiprocessing.process.BaseProcess.start.__code__, self.process)

@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from tutor.observe.aside import Region
+from tutor.observe.aside import Engine, Region
 from tutor.observe.library import trampoline_codes
 from tutor.observe.log import Log
 from tutor.observe.names import Target, targets_by_line
@@ -37,6 +37,9 @@ _LETHAL = frozenset(["_exit", "kill", "abort", "execv", "execve", "string_at", "
 
 ITEMS = 8
 """Items of a list or dict that are named, one level down."""
+
+
+Handler = Callable[[types.FrameType, Any], None] | Region | Engine
 
 
 class FileInfo:
@@ -124,10 +127,11 @@ class Stack:
         self.threads = False
         self.main = main
         self.bind_value: Callable[[Any], int] = lambda value: NONE
+        self.on_touched: Callable[[Any], None] = lambda value: None
         self.on_module: Callable[[str, Any], None] = lambda name, value: None
         self._folder = folder
         self._codes: dict[int, _Code] = {}
-        self._returns: dict[types.CodeType, Callable[[types.FrameType, Any], None] | Region] = {}
+        self._returns: dict[types.CodeType, Handler] = {}
         self._local = threading.local()
         self._local.frames = []
         self._main_frames: list[Frame] = self._local.frames
@@ -239,12 +243,10 @@ class Stack:
         sys.settrace(None)
         threading.settrace(None)
 
-    def on_return(
-        self, code: types.CodeType, handler: Callable[[types.FrameType, Any], None] | Region
-    ) -> None:
+    def on_return(self, code: types.CodeType, handler: Handler) -> None:
         """Call `handler(frame, result)` when a library function with this code returns.
 
-        A `Region` is entered when the function is called, and left when it returns.
+        A `Region` or the `Engine` is entered when the function is called, and left at its end.
         """
         self._returns[code] = handler
 
@@ -259,7 +261,9 @@ class Stack:
             handler = known.handler
             if handler is None:
                 return None
-            return handler.enter(frame) if isinstance(handler, Region) else _Return(handler)
+            return (
+                handler.enter(frame) if isinstance(handler, (Region, Engine)) else _Return(handler)
+            )
         resumed = frame.f_trace
         record = getattr(resumed, "__self__", None) if resumed is not None else None
         if isinstance(record, Frame) and record.suspended:
@@ -341,6 +345,8 @@ class Stack:
             return
         values = frame.f_globals if record.is_module else frame.f_locals
         for target in pending:
+            if target.kept:
+                self._touched(record, values.get(target.name))
             value = values.get(target.name, _MISSING)
             if target.attr is None:
                 if value is _MISSING and not record.is_module:
@@ -356,6 +362,11 @@ class Stack:
                     for held in ("_parameters", "_buffers"):  # absent before super().__init__()
                         inner = own.get(held, {}).get(target.attr, inner)
                 self._bind_one(record, target.text, inner, False)
+
+    def _touched(self, record: Frame, value: Any) -> None:
+        """Look whether a method that a statement called gave a tensor other memory (`set_`)."""
+        if is_tensor(value):
+            self.on_touched(value)
 
     def _bind_one(self, record: Frame, name: str, value: Any, shallow: bool) -> None:
         kind = type(value)
@@ -419,7 +430,7 @@ class _Code:
         code: types.CodeType,
         file: FileInfo | None,
         ours: bool,
-        handler: Callable[[types.FrameType, Any], None] | Region | None,
+        handler: Handler | None,
     ) -> None:
         self.code = code
         self.file = file

@@ -165,6 +165,19 @@ class Tensors:
             return self.born(tensor).uid
         return self.record(tensor).uid
 
+    def touched(self, tensor: torch.Tensor) -> None:
+        """Look at a tensor that is the object it was: it may have other memory (`set_`)."""
+        known = self.records.get(id(tensor))
+        if known is None or pointer_of(tensor) == known.pointer:
+            return
+        last = self.versions.get(known.counter, NONE)
+        if version_of(tensor) != last:
+            self.wrote(tensor, known, last, NONE)
+        else:
+            self.moved(tensor, known)
+            self.tell(tensor, known)
+            self.contents(tensor, known)
+
     def known(self, tensor: Any) -> int:
         """The uid of a tensor that has been seen, else NONE."""
         record = self.records.get(id(tensor))
