@@ -134,3 +134,32 @@ def test_what_a_script_in_the_temporary_folder_writes_beside_itself_counts(
     found = diagnose(script(text, folder), runner, verify=None, lessons=[])
     assert (folder / "log").read_text() == "x"
     assert not may_repeat(found.trace)
+
+
+HELPER = """\
+def squeeze(t):
+    t.sigmoid_().mul_(t)
+    return t
+"""
+USES = """\
+import torch
+from helper import squeeze
+x = torch.ones(3, requires_grad=True)
+squeeze(x * 2).sum().backward()
+"""
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_fix_in_another_file_is_proved_without_writing_it(
+    runner: Runner, tmp_path: Path, named: bool
+) -> None:
+    (tmp_path / "helper.py").write_text(HELPER)
+    (tmp_path / "main.py").write_text(USES)
+    program = script(USES, tmp_path)
+    if named:
+        program = Program((), profile="script", module="main", cwd=str(tmp_path))
+    found = diagnose(program, runner)
+    first = found.findings[0].fixes[0]
+    assert [Path(edit.file).name for edit in first.edits] == ["helper.py"]
+    assert (first.verified, first.how) == (True, "ran without the finding")
+    assert (tmp_path / "helper.py").read_text() == HELPER

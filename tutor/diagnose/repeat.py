@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from tutor.explain import Edit
 from tutor.explain.edits import apply
-from tutor.trace import Program, Trace
+from tutor.trace import Program, Source, Trace
 from tutor.trace import events as ev
 
 QUICK = 10.0
@@ -22,7 +23,7 @@ def may_repeat(trace: Trace) -> bool:
     folders, opened no connection, started no process and read no input.
     """
     program = trace.program
-    if program is None or not program.sources:
+    if program is None or not (program.sources or program.module):
         return False
     if program.profile == "snippet":
         return True
@@ -33,12 +34,20 @@ def may_repeat(trace: Trace) -> bool:
     return not any("stdin" in text for text in trace.texts.values())
 
 
-def edited(program: Program, edits: Iterable[Edit]) -> Program | None:
-    """The program with edits made, None where one touches a file that is no source of it."""
+def edited(
+    program: Program, edits: Iterable[Edit], texts: Mapping[str, str] | None = None
+) -> Program | None:
+    """The program with edits made, None where one touches a file of which nothing is known.
+
+    `texts` are those of the modules that it imported; they are changed for the run alone.
+    """
     changes = list(edits)
     files = {source.file for source in program.sources}
-    if not changes or any(edit.file not in files for edit in changes):
+    others = {edit.file for edit in changes} - files
+    known = texts or {}
+    if not changes or any(not known.get(file) or not os.path.isabs(file) for file in others):
         return None
+    instead = tuple(Source(file, apply(known[file], changes, file)) for file in sorted(others))
     sources = tuple(
         msgspec.structs.replace(source, text=apply(source.text, changes, source.file))
         for source in program.sources
@@ -46,4 +55,6 @@ def edited(program: Program, edits: Iterable[Edit]) -> Program | None:
     timeout = program.timeout
     if program.profile == "script":
         timeout = min(timeout or 3 * QUICK, 3 * QUICK)
-    return msgspec.structs.replace(program, sources=sources, probes=(), timeout=timeout)
+    return msgspec.structs.replace(
+        program, sources=sources, instead=instead, probes=(), timeout=timeout
+    )

@@ -41,8 +41,8 @@ def diagnose(
 ) -> Diagnosis:
     """Run a program, say what happened, and try the fixes.
 
-    `verify` None tries them only where a repetition does no harm; True tries them always (a
-    module run by name cannot be). `lessons` are the ids of the installed lessons.
+    `verify` None tries them only where a repetition does no harm; True tries them always.
+    `lessons` are the ids of the installed lessons.
     """
     trace = runner.run(program, on_events=on_events, on_output=on_output, cancel=cancel)
     found: tuple[Finding, ...] = tuple(findings(trace))
@@ -106,7 +106,9 @@ def _verify(trace: Trace, found: tuple[Finding, ...]) -> _Steps:
     for one in found:
         fixes: list[Fix] = []
         for fix in one.fixes:
-            again = edited(program, fix.edits) if program is not None and left else None
+            again = (
+                edited(program, fix.edits, trace.texts) if program is not None and left else None
+            )
             if again is None:
                 fixes.append(fix)
                 continue

@@ -20,6 +20,7 @@ import traceback
 import types
 import warnings
 from collections.abc import Callable
+from importlib.machinery import SourceFileLoader
 from typing import Any
 
 from tutor.trace import events as ev
@@ -132,12 +133,35 @@ def _main_module(program: Program) -> dict[str, Any]:
             sys.path[0:1] = [folder]
     else:
         sys.path[0:1] = [os.getcwd()]
+    if program.instead:
+        _import_instead(program)
     for source in program.sources:
         lines = source.text.splitlines(keepends=True)
         if not os.path.exists(source.file):
             # Tracebacks and warnings quote the line; there is no file to read it from.
             linecache.cache[source.file] = (len(source.text), None, lines, source.file)
     return namespace
+
+
+def _import_instead(program: Program) -> None:
+    """Let imports of some files get another text than the one on disk."""
+    texts = {os.path.abspath(source.file): source.text for source in program.instead}
+    read, look = SourceFileLoader.get_data, SourceFileLoader.path_stats
+
+    def get_data(self: SourceFileLoader, path: str) -> bytes:
+        text = texts.get(os.path.abspath(path))
+        return read(self, path) if text is None else text.encode()
+
+    def path_stats(self: SourceFileLoader, path: str) -> Any:
+        if os.path.abspath(path) in texts:
+            raise OSError  # what was compiled before is of the file on disk
+        return look(self, path)
+
+    SourceFileLoader.get_data = get_data  # type: ignore[method-assign, assignment]
+    SourceFileLoader.path_stats = path_stats  # type: ignore[method-assign]
+    for file, text in texts.items():
+        lines = text.splitlines(keepends=True)
+        linecache.cache[file] = (len(text), None, lines, file)
 
 
 def _watch_effects(log: Any, session: Any) -> None:

@@ -35,7 +35,7 @@ class Session:
     def __init__(
         self, program: Program, log: Log, namespace: dict[str, Any], folder: str | None = None
     ) -> None:
-        files = {source.file: source.text for source in program.sources}
+        files = {source.file: source.text for source in (*program.instead, *program.sources)}
         if program.profile == "script" and folder is None:
             main = program.sources[-1].file if program.sources else None
             folder = os.path.dirname(os.path.abspath(main)) if main else os.getcwd()
@@ -49,6 +49,8 @@ class Session:
         self.stack.on_module = self._label
         self.stack.on_thread = self._enter_thread
         self.stack.on_failure = self.watch.failed
+        for source in program.instead:
+            self.stack.announce(source.file, source.text, "module")
         for source in program.sources:
             self.stack.announce(source.file, source.text, source.role)
         self._hook_library()

@@ -51,6 +51,7 @@ class Program(msgspec.Struct, frozen=True):
     `profile` is "snippet" (scratch folder, limits, one thread, seeded `random`) or "script"
     (the caller's folder, environment and input, no limits but `timeout`). `argv` becomes
     `sys.argv`; `module` runs a module by name as `python -m` does (then `sources` is empty).
+    `instead` are texts that imports get in place of what is on disk, by absolute path.
     `timeout` is in seconds, None for none. `observed=False` runs the program bare, for
     measurements and for comparing with an observed run.
     """
@@ -65,6 +66,7 @@ class Program(msgspec.Struct, frozen=True):
     probes: tuple[Probe, ...] = ()
     nudge: Nudge | None = None
     observed: bool = True
+    instead: tuple[Source, ...] = ()
 
     @property
     def main(self) -> str:
