@@ -14,6 +14,7 @@ COMMANDS = {
     "record": Entry("tutor.cli.author_pack", "record_command", "Propose checks from a run."),
     "lint": Entry("tutor.cli.author_lint", "lint_command", "Find faults without running anything."),
     "check": Entry("tutor.cli.author_check", "check_command", "Prove all that lessons promise."),
+    "preview": Entry("tutor.cli.author_preview", "preview_command", "See a lesson as you write."),
     "explain": Entry("tutor.cli.author_explain", "explain_command", "Why a code passes or not."),
     "diff": Entry("tutor.cli.author_pack", "diff_command", "What a change does to progress."),
     "migrate": Entry("tutor.cli.author_pack", "migrate_command", "Rewrite files of older formats."),

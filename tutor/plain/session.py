@@ -120,6 +120,14 @@ class Session:
         )
         self._present()
 
+    def replace_pack(self, pack: Pack, lesson: Lesson) -> None:
+        """Go on in a pack that was read anew: at the same step, else at one in its place."""
+        ids = [step.id for step in lesson.steps]
+        known = lesson.step(self.step.id)
+        self._index = ids.index(known.id) if known else min(self._index, len(ids) - 1)
+        self._pack, self._lesson = pack, lesson
+        self._present()
+
     def _standing(self, step: AnyStep) -> str:
         return self._progress.status(self._lesson.id, step.id, self._lesson.revision)
 
