@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gc
+import os
 import re
+import subprocess
 import sys
+import tempfile
 import threading
 import traceback
 import warnings
@@ -20,7 +23,7 @@ import torch
 import tutor
 from tutor.attach import Run
 from tutor.run import Runner
-from tutor.trace import snippet
+from tutor.trace import file, snippet
 
 HERE = __file__
 OUTSIDE = torch.tensor([2.0, 3.0], requires_grad=True)
@@ -48,13 +51,22 @@ def as_before() -> dict[str, Any]:
     }
 
 
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Trace files go here."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
 def spoil(x: torch.Tensor) -> torch.Tensor:
     y = x.exp()  # saves its result
     y += 1  # spoils it
     return y
 
 
-def test_an_error_passes_through_and_is_explained() -> None:
+def test_an_error_passes_through_and_is_explained(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     x = torch.ones(2, requires_grad=True)
     before = as_before()
     with pytest.raises(RuntimeError, match="modified by an inplace operation") as bare:
@@ -77,6 +89,9 @@ def test_an_error_passes_through_and_is_explained() -> None:
         "surfaced": (HERE, line_of("asks for it")),
     }
     assert run.trace.outcome == "error"
+    assert run.file is not None
+    assert Path(run.file).parent == files
+    assert capsys.readouterr().err.count(f"what happened is in {run.file}\n") == 1
     text = run.report()
     assert "y += 1  # spoils it" in text
     assert "The result of exp was changed in place" in repr(run)
@@ -103,6 +118,7 @@ def test_one_step_of_a_long_loop() -> None:
     (accumulated,) = run.trace.passes[0].accumulated
     assert accumulated.after is not None
     assert accumulated.after.flat == (8.0, 8.0)  # d(8 · sum w)/dw
+    assert run.file is None
 
 
 def test_names_that_were_there_before_are_known() -> None:
@@ -182,10 +198,12 @@ def test_exit_and_interrupt_pass_through() -> None:
     assert left.value.code == 3
     assert run.trace.end is not None
     assert (run.trace.end.outcome, run.trace.end.code) == ("exited", 3)
+    assert run.file is None
     with pytest.raises(KeyboardInterrupt), tutor.watch() as run:
         torch.ones(1)
         raise KeyboardInterrupt
     assert run.trace.outcome == "cancelled"
+    assert run.file is not None
     assert as_before() == before
 
 
@@ -331,3 +349,56 @@ def test_the_lines_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None
     exec(found[1], {"model": model, "batch": torch.ones(2, 3)})
     assert model.weight.grad is not None
     assert "nothing wrong was found   1 backward ran" in capsys.readouterr().out
+
+
+def test_a_region_that_asks_for_a_file_has_one(tmp_path: Path) -> None:
+    with tutor.watch(save=tmp_path / "good.trace") as run:
+        torch.ones(1)
+    assert run.file == str(tmp_path / "good.trace")
+    opened = file.load(tmp_path / "good.trace")
+    assert opened.outcome == "ok"
+    assert [op.func for op in opened.ops] == ["torch.ones"]
+    run.save(tmp_path / "again.trace")
+    assert file.load(tmp_path / "again.trace").events == run.trace.events
+
+
+def test_a_file_that_cannot_be_written_is_said_and_no_more(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(ValueError, match="mine"), tutor.watch(save=tmp_path / "no" / "x") as run:
+        raise ValueError("mine")
+    assert "the trace could not be saved" in capsys.readouterr().err
+    assert run.trace.outcome == "error"
+
+
+def test_what_an_exception_left_is_explained_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "job.py"
+    script.write_text(
+        "import torch, tutor\n"
+        "def job():\n"
+        "    x = torch.ones(2, requires_grad=True)\n"
+        "    with tutor.watch():\n"
+        "        y = x.exp()\n"
+        "        y += 1\n"
+        "        y.sum().backward()\n"
+        "job()\n",
+        encoding="utf-8",
+    )
+    environ = {**os.environ, "PYTHONPATH": str(Path(HERE).parents[2]), "TMPDIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, env=environ, timeout=100
+    )
+    assert done.returncode == 1
+    assert 'job.py", line 7, in job\n    y.sum().backward()' in done.stderr
+    command = re.search(r"^ +autograd-tutor (explain \S+)$", done.stderr, re.MULTILINE)
+    assert command
+    script.unlink()  # another machine has no such file
+    told = subprocess.run(
+        [sys.executable, "-m", "tutor", *command[1].split()],
+        capture_output=True, text=True, env=environ, timeout=100, cwd=tmp_path,
+    )  # fmt: skip
+    assert told.returncode == 1, told.stderr
+    assert "The result of exp was changed in place" in told.stdout
+    assert re.search(r"◆ +6 +y \+= 1", told.stdout)

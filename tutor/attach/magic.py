@@ -29,7 +29,7 @@ def run_cell(shell: Any, cell: str) -> Run:
     text = shell.transform_cell(cell)
     number = shell.displayhook.prompt_count
     name = shell.compile.get_code_name(cell, text, number)
-    run = Run()
+    run = Run(save=False)
     run.begin(None, name, text, os.getcwd(), shell.user_global_ns)
     error: BaseException | None = None
     try:

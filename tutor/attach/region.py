@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from tutor.attach import keeping
 from tutor.attach.buffer import Buffer
 from tutor.attach.streams import Streams, encodable
 from tutor.explain import Finding, findings, words
@@ -30,24 +31,32 @@ _running: list[str] = []
 """Where the region that is watched now began."""
 
 
-def watch() -> Run:
+Save = bool | str | os.PathLike[str]
+
+
+def watch(*, save: Save = True) -> Run:
     """Watch a block: `with tutor.watch() as run:`, then `print(run.report())`.
 
-    An exception passes through. Raises `RuntimeError` if a region is watched already.
+    An exception passes through and leaves a trace file, which `autograd-tutor explain FILE`
+    opens on any machine; its path is printed to stderr. `save` is a path where the trace goes
+    whatever the end, or False for no file. Raises `RuntimeError` if a region is watched already.
     """
-    return Run()
+    return Run(save)
 
 
 class Run:
     """A region that is watched, and what came of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, save: Save = True) -> None:
+        self._save = save
         self._buffer: Buffer | None = None
         self._inside: inside.Inside | None = None
         self._streams: Streams | None = None
         self._began = 0.0
         self._state = "new"
         self._end: End | None = None
+        self.file: str | None = None
+        """Where the trace was saved, if it was."""
         self.failures = 0
         """Failures of the observer's own that were kept from the program."""
 
@@ -117,6 +126,7 @@ class Run:
             self._release()
         self.failures = self._inside.failures
         self._inside = None
+        self._leave_file(error)
 
     def _release(self) -> None:
         """Let everything go that belongs to the process."""
@@ -157,6 +167,24 @@ class Run:
         text = "".join(self._streams.text)
         self._end = End(outcome, code, None, seconds, text, self._streams.lost)
 
+    def _leave_file(self, error: BaseException | None) -> None:
+        """Save the trace where it was asked for, or after an exception."""
+        failed = isinstance(error, Exception | KeyboardInterrupt)
+        if self._save is False or (self._save is True and not failed):
+            return
+        place = None if self._save is True else Path(self._save)
+        try:
+            self.file = str(keeping.save(self.trace, place))
+        except Exception as trouble:  # never in the way of the program's own exception
+            print(f"autograd-tutor: the trace could not be saved: {trouble}", file=sys.stderr)
+            return
+        if failed:
+            print(
+                f"autograd-tutor: what happened is in {self.file}\n"
+                f"    autograd-tutor explain {self.file}",
+                file=sys.stderr,
+            )
+
     # -- what came of it -------------------------------------------------------------------------
 
     @cached_property
@@ -189,6 +217,10 @@ class Run:
         from tutor.report import html
 
         return html.render(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the trace to a file that `autograd-tutor explain FILE` opens."""
+        keeping.save(self.trace, Path(path))
 
     def __repr__(self) -> str:
         if self._state in ("new", "watching"):
