@@ -5,11 +5,12 @@ The boxes are those of the graph as the pass found it; the rows follow the stops
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tutor.explain.graphs import Box, Folded, Leaf, folded
+from tutor.explain.graphs import Box, Folded, folded
+from tutor.report.boxes import ROOM, clip, heading, leaf_groups, span
 from tutor.report.film import Film, Line, Piece, Slot, always
 from tutor.report.values import (
     grad_text,
@@ -30,23 +31,14 @@ Kind = Literal["node", "module", "repeat", "rest", "leaf", "leaves"]
 SAVES = 5
 """Saves of one node that have a row."""
 
-PARTS = 8
-"""Parts of a repeated stretch that have a row."""
-
 PARAMETERS = 4
 """Parameters of a folded module that have a row."""
-
-LEAVES = 24
-"""Leaves up to which each has a box; of more, those with the same users share one."""
 
 COUNTED = 64
 """Nodes of a folded box up to which its saves are counted at every stop."""
 
 STALE = 12
 """Nodes with a broken save that are never folded away."""
-
-ROOM = 42
-"""Letters in a row at the most."""
 
 _SIGNS = {"live": "✓", "stale": "✗", "freed": "✂", "packed": "?"}
 _STYLES = {"live": "good", "stale": "bad", "freed": "dim", "packed": "dim"}
@@ -149,7 +141,7 @@ class _Drawing:
 
     def picture(self) -> Picture:
         film = Film()
-        shared, apart = _leaf_groups(self.graph)
+        shared, apart = leaf_groups(self.graph)
         for tensor in self.state.tensors.values():
             if tensor.meta.node != NONE and tensor.names:
                 self.made.setdefault(tensor.meta.node, tensor_name(tensor, self.moment))
@@ -328,8 +320,8 @@ class _Drawing:
                 rows.append(always(Piece(f"… {len(saves) - SAVES} more saved", "dim")))
             rows.append(film.slot((index, "stop")))
         else:
-            rows += [always(*line) for line in _heading(box)]
-            rows.append(always(Piece(_span(nodes, main), "dim")))
+            rows += [always(*line) for line in heading(box)]
+            rows.append(always(Piece(span(nodes, main), "dim")))
             rows.append(film.slot((index, "saves")))
             rows += [film.slot((index, leaf)) for leaf in box.leaves]
             rows += self._with_count(film.slot((index, "leaves")), len(box.leaves))
@@ -388,63 +380,9 @@ class _Drawing:
         return Shape("leaves", tuple(row for row in rows if row), 0, ", ".join(names[:40]))
 
 
-def _leaf_groups(graph: Folded) -> tuple[list[list[Leaf]], list[Leaf]]:
-    """(groups that share a box, leaves with one of their own)."""
-    if len(graph.leaves) <= LEAVES:
-        return [], list(graph.leaves)
-    groups: dict[tuple[int, ...], list[Leaf]] = {}
-    for leaf in graph.leaves:
-        groups.setdefault(leaf.users, []).append(leaf)
-    shared = [group for group in groups.values() if len(group) > 2]
-    apart = [leaf for group in groups.values() if len(group) <= 2 for leaf in group]
-    return shared, apart
-
-
-def _heading(box: Box) -> Iterator[Line]:
-    """The first rows of a folded box: what it is, how often, and what is in it."""
-    if box.kind != "repeat":
-        yield (Piece(clip(box.title, ROOM), "strong"),)
-        yield from _inside(box)
-        return
-    parts = box.title.split(", ")
-    yield (Piece(f"×{box.times}", "strong"), Piece(" times in a row", "dim"))
-    for part in parts[:PARTS]:
-        yield (Piece("  " + clip(part, ROOM - 2), "strong"),)
-    if len(parts) > PARTS:
-        yield (Piece(f"  … {len(parts) - PARTS} more", "dim"),)
-    if len(box.parts) == 1:
-        yield from _inside(box.parts[0])
-
-
-def _inside(box: Box) -> Iterator[Line]:
-    """The parts of a module that holds modules, named as it names them."""
-    if all(part.kind == "node" for part in box.parts):
-        return
-    own = box.title.rpartition(" ")[0] + "."
-    for part in box.parts[:PARTS]:
-        yield (Piece("    " + clip(part.title.removeprefix(own), ROOM - 4), "dim"),)
-    if len(box.parts) > PARTS:
-        yield (Piece(f"    … {len(box.parts) - PARTS} more", "dim"),)
-
-
-def _span(nodes: Sequence[NodeState], main: str) -> str:
-    """As in `120 nodes, lines 7 to 9`."""
-    count = f"{len(nodes)} node{'s' if len(nodes) > 1 else ''}"
-    lines = [node.site[-1].line for node in nodes if node.site and node.site[-1].file == main]
-    if not lines:
-        return count
-    first, last = min(lines), max(lines)
-    return f"{count}, line {first}" if first == last else f"{count}, lines {first} to {last}"
-
-
 def _grad_line(text: str) -> Line:
     return (Piece(".grad ", "dim"), Piece(text or "None", "code" if text else "dim"))
 
 
 def _telling(node: NodeState) -> list[Save]:
     return [save for save in node.saves if save.role != "internal" or save.packed]
-
-
-def clip(text: str, room: int) -> str:
-    """The text in at most this many letters, with a sign where it was cut."""
-    return text if len(text) <= room else text[: room - 1] + "…"

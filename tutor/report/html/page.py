@@ -8,6 +8,7 @@ import json
 from importlib import resources
 
 from tutor.report import palette
+from tutor.report.boxes import clip
 from tutor.report.draw import STYLE
 from tutor.report.escape import escaped
 from tutor.report.gaps import gaps_words
@@ -19,7 +20,6 @@ from tutor.report.html.markup import section
 from tutor.report.html.output import output
 from tutor.report.html.reel import Reel, reel
 from tutor.report.html.tensors import gradients, names
-from tutor.report.picture import clip
 from tutor.report.subject import Diagnosed
 from tutor.report.values import main_file
 from tutor.trace.trace import Trace
