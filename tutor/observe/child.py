@@ -20,7 +20,7 @@ import traceback
 import types
 import warnings
 from collections.abc import Callable
-from importlib.machinery import SourceFileLoader
+from importlib.machinery import BuiltinImporter, SourceFileLoader
 from typing import Any
 
 from tutor.trace import events as ev
@@ -86,7 +86,7 @@ def execute(program: Program, events_fd: int) -> int:
         if session is not None:
             session.start()
         if program.module is not None:
-            runpy.run_module(program.module, run_name="__main__", alter_sys=True)
+            _run_module(program.module, namespace)
         for source in program.sources:
             _run(source, namespace)
             if source.role == "setup":
@@ -122,17 +122,15 @@ def _main_module(program: Program) -> dict[str, Any]:
     namespace["__builtins__"] = builtins
     namespace["__annotations__"] = {}
     main = program.sources[-1].file if program.sources else program.module or "-m"
-    sys.argv = [main, *program.argv]
+    sys.argv = [main if program.name is None else program.name, *program.argv]
+    sys.path[0:1] = [_first_folder(program)]
     if program.sources:
         namespace["__file__"] = main
         namespace["__cached__"] = None
-        folder = (
-            os.path.dirname(os.path.abspath(main)) if program.profile == "script" else os.getcwd()
-        )
-        if program.module is None:
-            sys.path[0:1] = [folder]
-    else:
-        sys.path[0:1] = [os.getcwd()]
+        if os.path.isfile(main):
+            namespace["__loader__"] = SourceFileLoader("__main__", main)
+        elif program.profile == "script":
+            namespace["__loader__"] = BuiltinImporter
     if program.instead:
         _import_instead(program)
     for source in program.sources:
@@ -162,6 +160,14 @@ def _import_instead(program: Program) -> None:
     for file, text in texts.items():
         lines = text.splitlines(keepends=True)
         linecache.cache[file] = (len(text), None, lines, file)
+
+
+def _first_folder(program: Program) -> str:
+    """`sys.path[0]`: where the script really lies; for one from standard input, wherever it is."""
+    if program.profile == "snippet" or not program.sources:
+        return os.getcwd()
+    main = program.sources[-1].file
+    return "" if main.startswith("<") else os.path.dirname(os.path.realpath(main))
 
 
 def _watch_effects(log: Any, session: Any) -> None:
@@ -199,6 +205,21 @@ def _run(source: Source, namespace: dict[str, Any]) -> None:
     exec(code, namespace)
 
 
+def _run_module(name: str, namespace: dict[str, Any]) -> None:
+    """Run a module as `python -m` does: in `__main__` itself, which stays when it is over."""
+    _, spec, code = runpy._get_module_details(name)  # type: ignore[attr-defined]
+    sys.argv[0] = spec.origin
+    namespace.update(
+        __file__=spec.origin,
+        __cached__=spec.cached,
+        __doc__=None,
+        __loader__=spec.loader,
+        __package__=spec.parent,
+        __spec__=spec,
+    )
+    exec(code, namespace)
+
+
 def _exit_code(stop: SystemExit) -> int:
     value = stop.code
     if value is None:
@@ -233,6 +254,8 @@ def _report(error: BaseException, log: Any, session: Any) -> None:
             frames.append((frame.f_code.co_filename, line, name))
     if isinstance(error, SyntaxError) and error.filename is not None:
         frames.append((error.filename, error.lineno or 1, "<module>"))
+        if session is not None:
+            session.stack.look_up(error.filename)  # it never ran, so its text is not told yet
     try:
         text = "".join(traceback.format_exception(type(error), error, trace))
     except Exception:

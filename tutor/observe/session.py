@@ -36,12 +36,10 @@ class Session:
         self, program: Program, log: Log, namespace: dict[str, Any], folder: str | None = None
     ) -> None:
         files = {source.file: source.text for source in (*program.instead, *program.sources)}
-        if program.profile == "script" and folder is None:
-            main = program.sources[-1].file if program.sources else None
-            folder = os.path.dirname(os.path.abspath(main)) if main else os.getcwd()
         self._log = log
         self._told: set[tuple[object, ...]] = set()
-        self.stack = Stack(log, files, folder, namespace)
+        folders = _folders(program) if folder is None else (folder,)
+        self.stack = Stack(log, files, folders, namespace)
         self.watch = Watch(log, self.stack)
         log.before = Census(log, self.watch.tensors, self.watch.graph).count
         self.stack.bind_value = self._bound
@@ -209,6 +207,19 @@ def _forked() -> None:
 
 
 os.register_at_fork(after_in_parent=_forked)
+
+
+def _folders(program: Program) -> tuple[str, ...]:
+    """Where the user's files lie: beside the script, and around it, if it is run from there."""
+    if program.profile != "script":
+        return ()
+    here = os.path.realpath(os.getcwd())
+    if not program.sources or program.sources[-1].file.startswith("<"):
+        return (here,)
+    main = program.sources[-1].file
+    beside = (os.path.dirname(os.path.abspath(main)), os.path.dirname(os.path.realpath(main)))
+    within = here != os.sep and beside[1].startswith(here + os.sep)
+    return (*dict.fromkeys(beside), *([here] if within else []))
 
 
 def rehearse() -> None:

@@ -11,6 +11,7 @@ import os
 import sys
 import sysconfig
 import threading
+import tokenize
 import types
 from collections.abc import Callable
 from typing import Any
@@ -120,7 +121,7 @@ class Stack:
     """All user frames of the program, by thread."""
 
     def __init__(
-        self, log: Log, files: dict[str, str], folder: str | None, main: dict[str, Any]
+        self, log: Log, files: dict[str, str], folders: tuple[str, ...], main: dict[str, Any]
     ) -> None:
         self.log = log
         self.files: dict[str, FileInfo] = {}
@@ -129,7 +130,7 @@ class Stack:
         self.bind_value: Callable[[Any], int] = lambda value: NONE
         self.on_touched: Callable[[Any], None] = lambda value: None
         self.on_module: Callable[[str, Any], None] = lambda name, value: None
-        self._folder = folder
+        self._folders = tuple(folder.rstrip(os.sep) + os.sep for folder in folders)
         self._codes: dict[int, _Code] = {}
         self._returns: dict[types.CodeType, Handler] = {}
         self._local = threading.local()
@@ -187,22 +188,25 @@ class Stack:
         if unwritten is not None:
             self.log.add(ev.Text(file, unwritten, "module"))
             return self._add_file(file, unwritten)
-        if self._folder is None or file.startswith("<"):
+        if not self._folders or file.startswith("<"):
             return None
         path = os.path.abspath(file)
-        if not path.startswith(self._folder + os.sep) or "site-packages" in path:
+        if not path.startswith(self._folders) or "site-packages" in path:
             return None
         if path.startswith((_PACKAGE, _TORCH, *_LIBRARIES)):
             return None
         try:
-            with open(path, encoding="utf-8", errors="replace") as stream:
-                text = stream.read()
+            text = _source_text(path)
         except OSError:
             return None
         info = FileInfo(file, text)
         self.files[file] = info
         self.log.add(ev.Text(file, text, "module"))
         return info
+
+    def look_up(self, file: str) -> None:
+        """Tell the text of a user file of which nothing has run."""
+        self._classify(file)
 
     def via(self, frame: types.FrameType | None) -> int:
         """The path of library frames from the nearest user frame to this one, interned."""
@@ -456,6 +460,16 @@ class _Return:
 def _paths(*names: str) -> tuple[str, ...]:
     found = sysconfig.get_paths()
     return tuple(os.path.abspath(found[name]) for name in names if name in found)
+
+
+def _source_text(path: str) -> str:
+    """A file as Python reads it, or as well as it can be read. Raises OSError."""
+    try:
+        with tokenize.open(path) as stream:
+            return stream.read()
+    except (SyntaxError, UnicodeDecodeError):
+        with open(path, encoding="utf-8", errors="replace") as stream:
+            return stream.read()
 
 
 _LIBRARIES = _paths("stdlib", "platstdlib", "purelib", "platlib")

@@ -49,8 +49,9 @@ class Program(msgspec.Struct, frozen=True):
     """A run that can be repeated: what to execute, how, and what to ask afterwards.
 
     `profile` is "snippet" (scratch folder, limits, one thread, seeded `random`) or "script"
-    (the caller's folder, environment and input, no limits but `timeout`). `argv` becomes
-    `sys.argv`; `module` runs a module by name as `python -m` does (then `sources` is empty).
+    (the caller's folder, environment and input, no limits but `timeout`). `argv` follows
+    `sys.argv[0]`, which is `name`, or the file where that is None; `module` runs a module by
+    name as `python -m` does (then `sources` is empty).
     `instead` are texts that imports get in place of what is on disk, by absolute path.
     `timeout` is in seconds, None for none. `observed=False` runs the program bare, for
     measurements and for comparing with an observed run.
@@ -67,6 +68,7 @@ class Program(msgspec.Struct, frozen=True):
     nudge: Nudge | None = None
     observed: bool = True
     instead: tuple[Source, ...] = ()
+    name: str | None = None
 
     @property
     def main(self) -> str:
