@@ -77,7 +77,7 @@ def test_a_file_in_place_of_a_lesson_is_pointed_to_open(
     assert main([str(script)]) == 2
     assert f"autograd-tutor open {script}" in capsys.readouterr().err
     assert main(["open", str(tmp_path / "gone.py")]) == 2
-    assert "does not exist" in capsys.readouterr().err
+    assert "There is no file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

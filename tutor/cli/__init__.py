@@ -28,7 +28,7 @@ def main(args: Sequence[str] | None = None) -> int:
     except click.Abort:
         return FOUND
     except click.ClickException as error:
-        error.show()
+        print(_refusal(error), file=sys.stderr)
         return USAGE
     except BrokenPipeError:
         # Who read our output has gone; Python must not try to flush to it again at its end.
@@ -40,6 +40,14 @@ def main(args: Sequence[str] | None = None) -> int:
         print(_apology(error), file=sys.stderr)
         return FAULT
     return result if isinstance(result, int) else 0
+
+
+def _refusal(error: click.ClickException) -> str:
+    """What is wrong with a call, and where to read how it is done: one form for all commands."""
+    text = f"Error: {error.format_message()}"
+    text += "" if text.endswith((".", "?", "…", ":")) or "\n" in text else "."
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    return f"{text}\nHelp: {context.command_path} --help" if context is not None else text
 
 
 def _apology(error: Exception) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import sys
-import tokenize
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,11 +21,27 @@ if TYPE_CHECKING:
     from tutor.run import Cancel
     from tutor.trace import Program
 
-MOST_LINES = 100_000
-"""A source with more lines than this is refused."""
+
+class _Explain(click.Command):
+    """Says where the options of a script go."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            at = next((i for i, word in enumerate(given) if word.startswith(error.option_name)), 0)
+            if at == 0:
+                raise
+            command = shlex.join([*given[:at], "--", *given[at:]])
+            raise click.UsageError(
+                f"No such option: {error.option_name}. What is meant for the script goes after --:"
+                f"\n  autograd-tutor explain {command}",
+                ctx,
+            ) from None
 
 
-@click.command(context_settings={"ignore_unknown_options": False})
+@click.command(cls=_Explain)
 @click.argument("file", required=False)
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 @click.option("-m", "module", metavar="MODULE", help="Run a module, as python -m does.")
@@ -37,9 +53,9 @@ MOST_LINES = 100_000
     show_default=True,
     help="Text, json for programs, html for one page with all of it, svg for the graph alone.",
 )
-@click.option("-o", "--output", "out", type=click.Path(dir_okay=False, path_type=Path),
+@click.option("-o", "--output", "out", type=click.Path(path_type=Path),
               metavar="OUT", help="Write the report to this file.")  # fmt: skip
-@click.option("--save", type=click.Path(dir_okay=False, path_type=Path), metavar="TRACE",
+@click.option("--save", type=click.Path(path_type=Path), metavar="TRACE",
               help="Save the run to this file, to be explained later, on any machine.")  # fmt: skip
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S",
               help="Stop the script after S seconds.")  # fmt: skip
@@ -60,11 +76,19 @@ def explain(
 ) -> int:
     """Run a script and say what happened.
 
-    FILE is a Python script, or - for one on standard input; what follows it (after --, if it
-    looks like an option) goes to the script. The script runs in this folder, and its output
-    comes through. A run that was saved with --save is explained without running anything. The
-    exit status is 0 if nothing is wrong, 1 if something is.
-    """
+    FILE is a Python script, a folder or archive with a __main__.py, or - for a script on
+    standard input; what follows it (after --, if it looks like an option) goes to the script.
+    The script runs in this folder as python would run it, and its output comes through. Ctrl-C
+    ends the script, and what was seen of it is explained. A run that was saved with --save is
+    explained without running anything.
+
+    \b
+    Exit status:
+      0  the script ran, and nothing is wrong
+      1  it failed, was stopped, or an error or a warning was found
+      2  the call was wrong, or the file cannot be read
+      3  a fault of autograd-tutor itself
+    """  # noqa: D301 (the sign keeps the lines apart in the help)
     if module is None and file is not None and saved(file):
         if args or timeout is not None or verify or save is not None:
             raise click.UsageError(
@@ -72,14 +96,21 @@ def explain(
                 "no --timeout, --verify or --save."
             )
         if out is not None:
-            _writable(out)
+            _writable(out, file)
         diagnosis = _opened(Path(file))
         _write(diagnosis, form, out)
         return 0 if diagnosis.healthy else 1
-    program = _program(file, args, module, timeout)
+    from tutor.cli.script import file_program, module_program
+
+    if module is not None:
+        program = module_program(module, args if file is None else (file, *args), timeout)
+    elif file:
+        program = file_program(file, args, timeout)
+    else:
+        raise click.UsageError("Name a script: autograd-tutor explain FILE (or -m MODULE, or -).")
     for place in (out, save):
         if place is not None:
-            _writable(place)
+            _writable(place, None if module is not None else file)
     stream = sys.stderr if form != "text" and out is None else sys.stdout
     diagnosis = _diagnose(program, verify, stream)
     if save is not None:
@@ -120,62 +151,6 @@ def _save(diagnosis: Diagnosis, path: Path) -> None:
         raise click.ClickException(f"{path} cannot be written: {error.strerror}.") from None
 
 
-def _program(
-    file: str | None, args: tuple[str, ...], module: str | None, timeout: float | None
-) -> Program:
-    from tutor.trace import Program, Source
-
-    if module is not None:
-        words = args if file is None else (file, *args)
-        return Program(
-            (), profile="script", argv=words, module=module, cwd=os.getcwd(), timeout=timeout,
-            seed=None,
-        )  # fmt: skip
-    if file is None:
-        raise click.UsageError("Name a script: autograd-tutor explain FILE (or -m MODULE, or -).")
-    if file == "-":
-        name, text = "<stdin>", _decoded(sys.stdin.buffer.read(), "Standard input")
-    else:
-        name, text = os.path.abspath(file), read_script(Path(file))
-    return Program(
-        (Source(name, text),), profile="script", argv=args, cwd=os.getcwd(), timeout=timeout,
-        seed=None,
-    )  # fmt: skip
-
-
-def read_script(path: Path) -> str:
-    """The text of a script. Raises `click.ClickException` with what to do."""
-    if path.is_dir():
-        raise click.ClickException(f"{path} is a folder. Name the script in it.")
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        raise click.ClickException(f"There is no file {path}.") from None
-    except OSError as error:
-        raise click.ClickException(f"{path} cannot be read: {error.strerror}.") from None
-    return _decoded(data, str(path))
-
-
-def _decoded(data: bytes, name: str) -> str:
-    """The text of a source, decoded as Python would. Raises `click.ClickException`."""
-    if b"\0" in data:
-        raise click.ClickException(f"{name} holds NUL bytes: it is no Python source.")
-    rows = iter(data.splitlines(keepends=True))
-    try:
-        encoding, _ = tokenize.detect_encoding(lambda: next(rows, b""))
-        text = data.decode(encoding)
-    except (SyntaxError, UnicodeDecodeError):
-        raise click.ClickException(
-            f"{name} is not UTF-8, and does not say what else it is. Save it as UTF-8."
-        ) from None
-    count = text.count("\n") + 1
-    if count > MOST_LINES:
-        raise click.ClickException(
-            f"{name} has {count} lines; at most {MOST_LINES} can be explained."
-        )
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
 def _diagnose(program: Program, verify: bool | None, stream: Any) -> Diagnosis:
     from tutor.diagnose import diagnose
     from tutor.run import Cancel, Runner
@@ -208,9 +183,13 @@ def _interrupts(cancel: Cancel) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _writable(out: Path) -> None:
+def _writable(out: Path, script: str | None) -> None:
     """Refuse a place that cannot be written, before a script runs for hours in vain."""
+    if script and out.exists() and Path(script).exists() and out.samefile(script):
+        raise click.ClickException(f"{out} is the script itself. Name another file.")
     there = out.exists()
+    if out.is_dir():
+        raise click.ClickException(f"{out} is a folder. Name a file.")
     try:
         with out.open("a", encoding="utf-8"):
             pass

@@ -14,9 +14,7 @@ def progress() -> None:
 
 
 @progress.command("export")
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file."
-)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write to this file.")
 def export_command(output: Path | None) -> int:
     """Write all that you did as lines of JSON, to standard output or a file."""
     from tutor.progress import export, progress_file
@@ -41,7 +39,7 @@ def export_command(output: Path | None) -> int:
 
 
 @progress.command("merge")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path))
 def merge_command(file: Path) -> int:
     """Add what an exported FILE holds to the progress here. Doing it twice adds nothing."""
     from tutor.progress import merge, progress_file
@@ -61,5 +59,10 @@ def _count(number: int, what: str) -> str:
 
 
 def _refusal(error: OSError) -> click.ClickException:
-    where = f": {error.filename}" if error.filename else ""
-    return click.ClickException(f"{(error.strerror or str(error)).capitalize()}{where}")
+    """One sentence about a file, in the words of the other commands."""
+    if isinstance(error, FileNotFoundError) and error.filename:
+        return click.ClickException(f"There is no file {error.filename}.")
+    if isinstance(error, IsADirectoryError) and error.filename:
+        return click.ClickException(f"{error.filename} is a folder. Name a file.")
+    where = f"{error.filename}: " if error.filename else ""
+    return click.ClickException(f"{where}{error.strerror or error}.")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tutor.explain import FindingPlace
-from tutor.report.style import MARKS, Style, clip, pad, width
+from tutor.report.style import MARKS, Style, clip, pad, width, wrap
 
 AROUND = 1
 """Lines shown before and after a marked one."""
@@ -32,7 +32,7 @@ class _Row:
 
 def listing(text: str, places: Sequence[FindingPlace], style: Style, cells: int) -> list[str]:
     """Lines of one file with the marks of these places; empty where there is no source."""
-    rows = text.split("\n")
+    rows = text.expandtabs(4).split("\n")
     while rows and not rows[-1].strip():
         rows.pop()
     marked: dict[int, _Row] = {}
@@ -55,8 +55,8 @@ def listing(text: str, places: Sequence[FindingPlace], style: Style, cells: int)
     for number in shown:
         if last and number > last + 1:
             lines.append(style.paint(" " * (number_width + 4) + "⋮", "dim"))
-        lines.append(
-            _line(rows[number - 1], number, number_width, marked.get(number), style, column, cells)
+        lines += _lines(
+            rows[number - 1], number, number_width, marked.get(number), style, column, cells
         )
         last = number
     return lines
@@ -87,7 +87,7 @@ def _column(rows: list[str], marked: dict[int, _Row], room: int) -> int:
     return max(min(longest, room - min(notes, room // 2) - 3), 12)
 
 
-def _line(
+def _lines(
     text: str,
     number: int,
     number_width: int,
@@ -95,17 +95,29 @@ def _line(
     style: Style,
     column: int,
     cells: int,
-) -> str:
-    code = text.rstrip().expandtabs(4)
+) -> list[str]:
+    """A line of code; its notes go on below it where there is no room beside it."""
+    code = text.rstrip()
     left = f"{number:>{number_width}}"
     if row is None:
         body = clip(code, cells - number_width - 6)
-        return f"  {style.paint(f'  {left}', 'dim')}  {style.paint(body, 'dim')}".rstrip()
+        return [f"  {style.paint(f'  {left}', 'dim')}  {style.paint(body, 'dim')}".rstrip()]
     role = next(r for r in _ORDER if r in row.roles)
     mark = "".join(MARKS[r] for r in _ORDER if r in row.roles)[:2]
     notes = row.words
     head = style.paint(mark.rjust(2), role)
     shown = pad(clip(code, column if notes else cells - number_width - 6), column)
-    tail = clip(notes, max(cells - number_width - 9 - column, 8))
     line = f"{head}{style.paint(f'  {left}', role)}  {style.paint(shown, 'bold')}"
-    return f"{line}   {style.paint(tail, role)}".rstrip() if notes else line.rstrip()
+    if not notes:
+        return [line.rstrip()]
+    room = max(cells - number_width - 9 - column, 8)
+    tails = [notes] if width(notes) <= room else _wrapped(notes, room)
+    gap = " " * (number_width + 9 + column)
+    first = f"{line}   {style.paint(tails[0], role)}"
+    return [first, *(gap + style.paint(tail, role) for tail in tails[1:])]
+
+
+def _wrapped(notes: str, room: int) -> list[str]:
+    """Notes in several rows, the number of an iteration in one with its word."""
+    held = notes.replace("(iteration ", "(iteration\0")
+    return [row.replace("\0", " ") for row in wrap(held, room)]

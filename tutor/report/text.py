@@ -189,7 +189,14 @@ def _end(diagnosis: Diagnosed, style: Style, cells: int) -> list[str]:
     what = {0: "no backward ran", 1: "1 backward ran"}.get(
         passes, f"{number(passes)} backwards ran"
     )
-    return [f"{style.paint('✓ nothing wrong was found', 'good')}   {what}"]
+    lines = [f"{style.paint('✓ nothing wrong was found', 'good')}   {what}"]
+    if end is not None and end.outcome == "exited" and trace.finished is None:
+        text = (
+            "It ended at once, by os._exit, or became another program, by os.exec. "
+            "What came after that was not watched."
+        )
+        lines += [style.paint(row, "dim") for row in wrap(text, cells)]
+    return lines
 
 
 __all__ = ["render"]

@@ -45,6 +45,8 @@ def raised(history: History, failure: Failure) -> Finding | None:
     }
     place = history.place("cause", failure.site, failure.moment)
     if failure.kind in ("SyntaxError", "IndentationError", "TabError"):
+        # Python puts the place into the message, too; ours stands in the text.
+        facts["message"] = re.sub(r" \([^()]*, line \d+\)$", "", str(facts["message"]))
         return _syntax(history, failure, facts, place)
     variant = _PLAIN.get(failure.kind, "error")
     if place is None:
@@ -55,6 +57,8 @@ def raised(history: History, failure: Failure) -> Finding | None:
         close = _similar(history, str(facts["name"]), place)
         if close:
             facts["close"], variant = close, "name-close"
+    elif "no known parent package" in failure.message:
+        variant = "import-relative"
     elif _own(history, failure):
         variant = "own"
     elif _NO_DEVICE.search(failure.message) and failure.kind in ("AssertionError", "RuntimeError"):
@@ -132,9 +136,16 @@ def _syntax(
         fixes.append(fix("print-call", {"line": place.line}, edit))
     elif failure.kind != "SyntaxError":
         variant = "indentation"
+    elif place is not None and place.file not in _given(history):
+        variant, facts["module"] = "syntax-module", re.split(r"[\\/]", place.file)[-1]
     return finding(
         KIND, "error", variant, facts, cause=[place], surfaced=[_as_surfaced(place)], fixes=fixes
     )
+
+
+def _given(history: History) -> set[str]:
+    program = history.trace.program
+    return {source.file for source in program.sources} if program is not None else set()
 
 
 def _similar(history: History, name: str, place: FindingPlace | None) -> str:
