@@ -77,7 +77,9 @@ def _about(
     if inputs is not None and ("inputs" in message or "is not iterable" in message):
         facts["given"] = edits.segment(text, inputs)
         found = []
-        for method in ("values", "parameters"):
+        inner, _ = _inner(text, inputs)
+        plain = isinstance(inner, ast.Name | ast.Attribute)
+        for method in ("values", "parameters") if plain else ():
             inner, owner = _inner(text, inputs)
             edit = edits.splice(text, here.file, inner, f"{owner}.{method}()")
             if inner is inputs:

@@ -41,7 +41,7 @@ def raised(history: History, failure: Failure) -> Finding | None:
             once = came.grads[0].event.create
             variant = "once" if once else "no-graph"
             return _without_graph(history, came, {"root": name}, variant, [seen])
-        return None
+        return _of_grad(history, failure, came, root)
     run = failure.run
     if run is None or not _MISSING.search(failure.message):
         return None
@@ -182,6 +182,51 @@ def _cut_penalty(
         ],
         surfaced=_seen(history, run, root),
     )
+
+
+def _of_grad(history: History, failure: Failure, came: Behind, root: int) -> Finding | None:
+    """A root made of `.grad`, which a plain backward fills with values without a graph."""
+    kept: dict[int, int] = {}
+    for entry in history.accumulations.values():
+        kept.setdefault(entry.grad, entry.run)
+    number = next((kept[leaf] for leaf in came.leaves if leaf in kept), None)
+    first = history.last.passes.get(number) if number is not None else None
+    if first is None or came.cuts:
+        return None
+    name = history.name(root, failure.moment)
+    return finding(
+        KIND,
+        "error",
+        "of-grad",
+        {"root": name},
+        cause=[
+            history.place("cause", first.site, first.moment, note("first-derivative")),
+            *_uses(history, came, kept, failure.moment),
+        ],
+        surfaced=[surfaced(history, note("no-grad-fn", tensor=name))],
+        fixes=_kept_graph(history, first),
+    )
+
+
+def _uses(
+    history: History, came: Behind, kept: dict[int, int], moment: int
+) -> list[FindingPlace | None]:
+    """The first call that computes with such a gradient."""
+    for leaf in came.leaves:
+        if leaf in kept:
+            for op in history.users.get(leaf, ()):
+                if op.moment < moment and op.event.outs and op.site and op.event.via == NONE:
+                    return [history.place("cause", op.site, op.moment, note("no-graph-here"))]
+    return []
+
+
+def _kept_graph(history: History, first: PassState) -> list[Fix | None]:
+    """The first backward with a graph of its own."""
+    if not first.site:
+        return []
+    here = first.site[-1]
+    where = (history.text(here.file), here.file, here.line, "backward", "create_graph", "True")
+    return [fix("create-graph", {"line": here.line}, edits.add_keyword(*where))]
 
 
 def _read_penalty(

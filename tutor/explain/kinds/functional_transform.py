@@ -7,6 +7,7 @@ from tutor.explain.build import finding, fix, note, surfaced
 from tutor.explain.finding import Fact, Finding, FindingPlace, Fix
 from tutor.explain.history import Failure, History, bare
 from tutor.explain.patterns import fits, kind_of
+from tutor.explain.writes import writes
 
 KIND = "functional-transform"
 
@@ -44,6 +45,8 @@ def raised(history: History, failure: Failure) -> Finding | None:
         variant = "random"
     elif inside and (shared or "in-place" in message or "inplace" in message):
         variant = "write"
+    elif inside and ("dynamic shape" in message or "dynamic output" in message or _masks(failure)):
+        variant = "shape"
     elif not inside:
         variant = "call"
     witness: FindingPlace | None = None
@@ -61,6 +64,12 @@ def raised(history: History, failure: Failure) -> Finding | None:
         surfaced=[surfaced(history)],
         fixes=_fixes(history, failure, variant),
     )
+
+
+def _masks(failure: Failure) -> bool:
+    """Whether the refused call picks elements: how many come out depends on the values."""
+    name = bare(failure.op.func) if failure.op is not None else ""
+    return name in ("__getitem__", "masked_select", "nonzero", "unique", "index")
 
 
 def _fixes(history: History, failure: Failure, variant: str) -> list[Fix | None]:
@@ -125,7 +134,7 @@ def _writes_what_is_shared(history: History, failure: Failure, entered: int | No
     if op is None or entered is None or _transform(history, failure) != "vmap":
         return False
     name = bare(op.func)
-    if not (name.endswith("_") or name == "__setitem__") or len(op.event.args) < 2:
+    if not writes(name) or len(op.event.args) < 2:
         return False
     written, value = (history.tensor(uid) for uid in op.event.args[:2])
     if written is None or value is None:

@@ -10,7 +10,7 @@ from tutor.explain.build import finding, fix, note, surfaced
 from tutor.explain.finding import Edit, Fact, Finding, FindingPlace, Fix
 from tutor.explain.history import Failure, History
 from tutor.explain.patterns import kind_of
-from tutor.trace import Place
+from tutor.trace import Place, Site
 
 KIND = "optimizer-misuse"
 
@@ -34,13 +34,12 @@ def raised(history: History, failure: Failure) -> Finding | None:
     text = history.text(here.file)
     line: dict[str, Fact] = {"line": here.line}
     if variant == "empty":
-        made = _spent(history, here)
+        made = _spent(history, failure.site)
         if made is not None:
-            variant = "spent"
-            causes.append(history.line_place("cause", here.file, made[0], note("runs-out")))
-            facts["name"] = made[1]
-            edit = _listed(text, here.file, made[0])
-            fixes.append(fix("as-list", {"line": made[0]}, edit))
+            variant, (file, number, facts["name"]) = "spent", made
+            causes.append(history.line_place("cause", file, number, note("runs-out")))
+            edit = _listed(history.text(file), file, number)
+            fixes.append(fix("as-list", {"line": number}, edit))
     elif variant == "one-tensor":
         fixes.append(fix("in-list", line, _in_list(text, here)))
     elif variant == "not-tensor":
@@ -104,23 +103,27 @@ def _called(history: History, here: Place) -> str:
     return "The optimizer"
 
 
-def _spent(history: History, here: Place) -> tuple[int, str] | None:
-    """(line, name) of a generator that the call reads, and that an earlier line read to its end."""
-    text = history.text(here.file)
-    node = source.statement(text, here.line)
-    names = source.names_read(node) if node is not None else set()
-    around = source.function_at(text, here.line)
-    for number in range(here.line - 1, around.lineno if around is not None else 0, -1):
-        found = source.statement(text, number)
-        if not isinstance(found, ast.Assign) or not isinstance(found.targets[0], ast.Name):
-            continue
-        lazy = isinstance(found.value, ast.GeneratorExp) or (
-            isinstance(found.value, ast.Call)
-            and source.called(found.value)
-            in ("parameters", "named_parameters", "filter", "map", "chain", "iter", "zip")
-        )
-        if lazy and found.targets[0].id in names:
-            return found.lineno, found.targets[0].id
+def _spent(history: History, site: Site) -> tuple[str, int, str] | None:
+    """(file, line, name) of a generator that the call reads, and that was read to its end before.
+
+    Where the name is a parameter of the function, the callers are looked at for what they gave.
+    """
+    for here in reversed(site):
+        text = history.text(here.file)
+        node = source.statement(text, here.line)
+        names = source.names_read(node) if node is not None else set()
+        around = source.function_at(text, here.line)
+        for number in range(here.line - 1, around.lineno if around is not None else 0, -1):
+            found = source.statement(text, number)
+            if not isinstance(found, ast.Assign) or not isinstance(found.targets[0], ast.Name):
+                continue
+            lazy = isinstance(found.value, ast.GeneratorExp) or (
+                isinstance(found.value, ast.Call)
+                and source.called(found.value)
+                in ("parameters", "named_parameters", "filter", "map", "chain", "iter", "zip")
+            )
+            if lazy and found.targets[0].id in names:
+                return here.file, found.lineno, found.targets[0].id
     return None
 
 
