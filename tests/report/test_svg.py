@@ -103,15 +103,15 @@ def test_many_thousand_nodes_are_one_picture_of_a_few_boxes(runner: Runner) -> N
     trace = runner.run(
         snippet(
             "import torch\nx = torch.ones(1, requires_grad=True)\ny = x\n"
-            "for _ in range(8_000):\n    y = y * 1.5\n    y = y.sin()\ny.backward()\n",
+            "for _ in range(3_000):\n    y = y * 1.5\n    y = y.sin()\ny.backward()\n",
             timeout=100,
         )
     )
     began = time.process_time()
     document = svg.render(Diagnosis(trace, ()))
-    assert time.process_time() - began < 5
+    assert time.process_time() - began < 4
     rows = texts(document)
-    assert "(16000 nodes, folded)" in rows[0]
+    assert "(6000 nodes, folded)" in rows[0]
     assert any(row.startswith("×") for row in rows)
     assert len(rows) < 60
     assert len(document) < 50_000
