@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tutor.observe import values
-from tutor.observe.values import ALLOWANCE, BURST, SHARE, Values
+from tutor.observe.values import ALLOWANCE, BURST, PAUSE, SHARE, Values
 
 
 class Clock:
@@ -55,6 +55,8 @@ def test_reading_goes_on_in_bursts(clock: Clock) -> None:
     clock.now += 0.9 * BURST / SHARE
     assert looking._within(slow, big) is None, "too little is saved up"
     clock.now += 0.3 * BURST / SHARE
+    for _ in range(PAUSE - 1):
+        assert looking._within(slow, big) is None, "the clock is not asked at each look"
     read = 0
     while looking._within(slow, big) is not None:
         read += 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -17,31 +17,49 @@ from tutor.observe.tensors import (
     version_of,
 )
 from tutor.observe.tracebacks import clean_traceback
-from tutor.observe.values import Values, dtype_name
+from tutor.observe.values import Values, dtype_name, whole
 from tutor.trace import events as ev
-from tutor.trace.events import NONE, Save
+from tutor.trace.events import NONE, Save, Value
 
 if TYPE_CHECKING:
     from tutor.observe.tensors import Tensors
 
-_KEY = "autograd_tutor"
+KEY = "autograd_tutor"
+CHECKED = frozenset(["input", "output", "alias"])
+"""Roles of saves whose memory others have too, so that it may change past the counter."""
+
+_Tensor = torch.Tensor
 _ACCUMULATE = "torch::autograd::AccumulateGrad"
 _PYTHON_NODE = torch.autograd.function.BackwardCFunction
 
-_raw_names: dict[type, tuple[str, ...]] = {}
+raw_names: dict[type, tuple[tuple[str, str], ...]] = {}
+"""The class of a node -> (attribute, name) of each tensor that it may keep."""
 
 
-_names: dict[type, str] = {}
+node_names: dict[type, str] = {}
+
+ENDLESS = 2**63
+"""Sequence numbers beyond this do not fit into an event; AccumulateGrad has 2**64 - 1."""
 
 
 def _name_of(node: Any) -> str:
     kind = type(node)
-    name = _names.get(kind)
+    name = node_names.get(kind)
     if name is None:
         name = node.name()
         if kind.__name__ == name:  # a generated class: all of its nodes have its name
-            _names[kind] = name
+            node_names[kind] = name
     return name
+
+
+def _raw_names_of(kind: type) -> tuple[tuple[str, str], ...]:
+    found = tuple(
+        (name, name.removeprefix("_raw_saved_"))
+        for name in dir(kind)
+        if name.startswith("_raw_saved_")
+    )
+    raw_names[kind] = found
+    return found
 
 
 class Token:
@@ -68,57 +86,69 @@ class Context:
     def __init__(
         self,
         op: int,
-        args: Iterable[torch.Tensor] = (),
-        outs: Iterable[torch.Tensor] = (),
+        args: Sequence[torch.Tensor] = (),
+        outs: Sequence[torch.Tensor] = (),
         before: dict[int, int] | None = None,
         inplace: bool = False,
     ) -> None:
         self.op = op
-        self.args = list(args)
-        self.outs = list(outs)
+        self.args = args
+        self.outs = outs
         self.before = before or {}
         self.inplace = inplace
+
+
+NOTHING = Context(NONE)
+"""No call: what is found now was made by something that no call showed."""
 
 
 class Graph:
     """Finds nodes, gives them ids, and tells of them."""
 
     def __init__(self, log: Log, values: Values) -> None:
-        self._log = log
+        self._add = log.add
         self._values = values
         self.tensors: Tensors
         self.deaths: list[int] = []
-        self.prints: dict[int, list[tuple[str, str | None, int]]] = {}
+        self.prints: dict[int, list[tuple[str, object, int]]] = {}
         """node -> (save, fingerprint, version) of saves whose memory is checked at backward."""
         self.packed: set[int] = set()
         """Nodes with a save behind a hook: user code runs when the engine unpacks it."""
         self.relied_on: set[int] = set()
         """Counters of tensors that some node has saved."""
-        self.context = Context(NONE)
+        self.context = NOTHING
         self.eager = True
         """Whether values of saves are sent with them: not once a run has been long."""
-        self._next = 0
+        self.next = 0
 
     def id_of(self, node: Any) -> int:
         """The id of a node, NONE for one that has not been seen."""
         try:
-            token = node.metadata.get(_KEY)
+            token = node.metadata.get(KEY)
         except Exception:
             return NONE
         return token.id if token is not None else NONE
 
     def note(self, root: Any) -> int:
         """The id of a node; it and what is new below it are told first."""
-        known = self.id_of(root)
-        if known != NONE:
-            return known
         try:
-            for child, _ in root.next_functions:
-                if child is not None and self.id_of(child) == NONE:
+            metadata = root.metadata
+            token = metadata.get(KEY)
+            if token is not None:
+                known: int = token.id
+                return known
+            edges: list[tuple[int, int]] = []
+            for child, index in root.next_functions:
+                if child is None:
+                    edges.append((NONE, index))
+                    continue
+                token = child.metadata.get(KEY)
+                if token is None:
                     break
+                edges.append((token.id, index))
             else:
-                self._tell(root)
-                return self._next - 1
+                self._tell(root, metadata, tuple(edges))
+                return self.next - 1
         except Exception:
             return NONE
         # Children first, without recursion: a chain may be 100 000 nodes deep.
@@ -140,22 +170,26 @@ class Graph:
                     pending.append((child, False))
         return self.id_of(root)
 
-    def _tell(self, node: Any) -> None:
-        number = self._next
-        self._next += 1
+    def _tell(
+        self, node: Any, metadata: Any = None, edges: tuple[tuple[int, int], ...] | None = None
+    ) -> None:
+        number = self.next
+        self.next += 1
         try:
-            metadata = node.metadata
-            metadata[_KEY] = Token(number, self.deaths)
+            if metadata is None:
+                metadata = node.metadata
+            metadata[KEY] = Token(number, self.deaths)
             if len(metadata) > 1 and "traceback_" in metadata:
                 metadata["traceback_"] = clean_traceback(metadata["traceback_"])
-            name = _name_of(node)
-            edges = tuple(
-                [
-                    (self.id_of(child) if child is not None else NONE, index)
-                    for child, index in node.next_functions
-                ]
-            )
-            sequence = min(node._sequence_nr(), 2**63 - 1)
+            name = node_names.get(type(node)) or _name_of(node)
+            if edges is None:
+                edges = tuple(
+                    [
+                        (self.id_of(child) if child is not None else NONE, index)
+                        for child, index in node.next_functions
+                    ]
+                )
+            sequence = node._sequence_nr()
         except Exception:
             return
         leaf = NONE
@@ -166,7 +200,9 @@ class Graph:
             leaf = record.uid
         else:
             saves = self._saves(number, node)
-        self._log.add(ev.Node(number, name, sequence, self.context.op, edges, saves, leaf))
+        if sequence >= ENDLESS:
+            sequence = ENDLESS - 1
+        self._add(ev.Node(number, name, sequence, self.context.op, edges, saves, leaf))
         if self.deaths:
             self.bury()
 
@@ -178,7 +214,7 @@ class Graph:
             for number in dead:
                 self.prints.pop(number, None)
                 self.packed.discard(number)
-            self._log.add(ev.Dead(dead))
+            self._add(ev.Dead(dead))
 
     # -- saves -----------------------------------------------------------------------
 
@@ -188,18 +224,15 @@ class Graph:
         Only the raw holders are read: `_saved_x` would call unpack hooks, recompute
         checkpoints, and raise for a stale or freed tensor (mechanics, section a).
         """
-        kind = type(node)
-        names = _raw_names.get(kind)
-        if names is None:
-            names = tuple(n for n in dir(kind) if n.startswith("_raw_saved_"))
-            _raw_names[kind] = names
         found: list[tuple[str, Any]] = []
-        for name in names:
+        names = raw_names.get(type(node))
+        if names is None:
+            names = _raw_names_of(type(node))
+        for attribute, short in names:
             try:
-                held = getattr(node, name)
+                held = getattr(node, attribute)
             except Exception:
                 continue
-            short = name.removeprefix("_raw_saved_")
             if isinstance(held, (tuple, list)):
                 found += [(f"{short}[{index}]", item) for index, item in enumerate(held)]
             elif held is not None:
@@ -207,57 +240,94 @@ class Graph:
         return found
 
     def _saves(self, number: int, node: Any) -> tuple[Save, ...]:
+        holders = self.raw(node)
+        if not holders:
+            return ()
         saves: list[Save] = []
-        prints: list[tuple[str, str | None, int]] = []
-        for name, holder in self.raw(node):
+        prints: list[tuple[str, object, int]] = []
+        context, values = self.context, self._values
+        records = self.tensors.records.get
+        for name, holder in holders:
             try:
                 held = holder.data
+                if held is None:
+                    continue
+                kind = type(held)
+                if (
+                    kind is not _Tensor and not isinstance(held, _Tensor)
+                ) or holder.unpack_hook is not None:
+                    self.packed.add(number)
+                    saves.append(Save(name, NONE, NONE, NONE, NONE, (), "", "internal", True))
+                    continue
             except Exception:
                 continue
-            if held is None:
-                continue
-            if not isinstance(held, torch.Tensor) or holder.unpack_hook is not None:
-                self.packed.add(number)
-                saves.append(Save(name, NONE, NONE, NONE, NONE, (), "", "internal", True))
-                continue
-            save = self._save(name, held)
+            save: Save | None = None
+            printed = values.fingerprint(held)
+            value = None
+            if self.eager and printed is not None and type(printed) is not str:
+                value = whole(printed, tuple(held.shape), held.dtype)
+            if not context.inplace:  # the common cases, without asking what is known
+                for argument in context.args:
+                    if held is argument:
+                        known = records(id(held))
+                        if known is not None:
+                            save = Save(
+                                name,
+                                known.uid,
+                                known.counter,
+                                known.storage,
+                                held._version,
+                                known.meta[0],
+                                known.meta[1],
+                                "input",
+                                False,
+                                value,
+                            )
+                            self.relied_on.add(known.counter)
+                        break
+            if save is None:
+                save = self.save(name, held, value)
             saves.append(save)
-            if save.role in ("input", "output", "alias"):
-                prints.append((name, self._values.fingerprint(held), save.version))
+            if save.role in CHECKED:
+                prints.append((name, printed, save.version))
         if prints:
             self.prints[number] = prints
         return tuple(saves)
 
-    def _save(self, name: str, held: torch.Tensor) -> Save:
+    def save(self, name: str, held: torch.Tensor, value: Value | None) -> Save:
+        """What is known of a tensor that a node keeps, looked for among all that the call had."""
         context = self.context
         version = version_of(held)
         record: Record | None = None
         role = "internal"
-        peek = self.tensors.peek
+        records = self.tensors.records
+        peek = records.get
         for argument in context.args:
             if held is argument:
-                record, role = peek(argument), "input"
+                record, role = peek(id(argument)), "input"
                 break
-        storage = record.storage if record is not None else storage_of(held)
-        if record is None:
+        if record is not None:
+            storage = record.storage
+        else:
+            storage = storage_of(held)
             pointer = pointer_of(held)
             for result in context.outs:
-                known = peek(result)
+                known = peek(id(result))
                 if known is not None and pointer != NONE and known.pointer == pointer:
                     record, role = known, "output"
                     break
         if record is None:
             base = base_of(held)
             for other in (*context.args, *context.outs, *(() if base is None else (base,))):
-                known = peek(other)
+                known = peek(id(other))
                 if known is None or storage == NONE or known.storage != storage:
                     continue
                 if other is base or version_of(other) == version:
                     record, role = known, "alias"
                     break
-        number = held.dim() == 0 and len(context.args) < 2
+        number = record is None and held.dim() == 0 and len(context.args) < 2
         if record is None and not number:  # a wrapped number may lie where a dead tensor did
-            known = peek(held)
+            known = peek(id(held))
             if known is not None and known.pointer == pointer_of(held):
                 record, role = known, "input"
         if record is None:
@@ -280,5 +350,5 @@ class Graph:
             dtype_name(held.dtype),
             role,
             False,
-            self._values.read(held) if self.eager and held.numel() <= 64 else None,
+            value,
         )

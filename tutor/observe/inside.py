@@ -130,7 +130,8 @@ class Inside:
         info = self._stack.user_file(frame.f_code)
         if info is None:
             return
-        record = Frame(self._stack, 0, info, True, False)
+        record = Frame(self._stack, 0, self._stack.known(frame.f_code), info)
+        record.is_module = True
         self.log.add(ev.Enter(0, "<module>", frame.f_code.co_filename, 1, NONE, 1))
         self._bind(record, frame.f_globals)
         self.log.add(ev.Leave(0, False))
@@ -141,13 +142,11 @@ class Inside:
         info = stack.user_file(code)
         if info is None:
             return
-        is_module = code.co_name == "<module>"
         number = 0
         if not _is_main(frame, self._namespace):
             number = stack._next
             stack._next += 1
-        record = Frame(stack, number, info, is_module, False)
-        record.line = frame.f_lineno
+        record = Frame(stack, number, stack.known(code), info)
         stack.frames.append(record)
         name = code.co_qualname.replace("<locals>.", "")
         self.log.add(

@@ -28,6 +28,10 @@ class Info:
     special: str = ""
     hidden: str = ""
     """Writes some arguments past their counters: "fused", or where batch norm has them."""
+    plain: bool = False
+    """Written in C, writes nothing, and makes tensors of its own: the common case."""
+    metadata: bool = False
+    """A reading of metadata that cannot warn either."""
 
 
 _SILENT = frozenset(
@@ -125,6 +129,9 @@ _SILENT = frozenset(
     ]
 )
 
+_MAY_WARN = frozenset(["type", "storage", "_typed_storage", "storage_type", "names"])
+"""Of those, the ones that may warn, and so must seem to be called by the user's line."""
+
 # Attributes whose reading or setting says something; every other attribute is silent.
 _SPECIAL_ATTRIBUTES = frozenset(["grad", "data", "T", "mT", "H", "mH", "real", "imag"])
 
@@ -152,13 +159,14 @@ _WRITERS = frozenset(
     ]
 )
 
-_cache: dict[Any, Info] = {}
+known_infos: dict[Any, Info] = {}
+"""What `info_of` has found, by function."""
 
 
 def info_of(func: Any) -> Info:
     """The `Info` of a torch function; never raises."""
     try:
-        known = _cache.get(func)
+        known = known_infos.get(func)
     except TypeError:  # unhashable
         return Info(str(func), silent=True)
     if known is None:
@@ -166,7 +174,7 @@ def info_of(func: Any) -> Info:
             known = _classify(func)
         except Exception:
             known = Info(str(getattr(func, "__name__", func)), writes=True, python=True)
-        _cache[func] = known
+        known_infos[func] = known
     return known
 
 
@@ -186,12 +194,12 @@ def _classify(func: Any) -> Info:
             return Info(name + " =", special="flag")
         if attribute in _SPECIAL_ATTRIBUTES:
             return Info(name + ("" if short == "__get__" else " ="), writes=short == "__set__")
-        return Info(name, silent=True)
+        return Info(name, silent=True, metadata=short == "__get__" and attribute in _SILENT)
     name = _name(func, short)
     if "_record_function_enter" in short:
         return Info(name, special="record")
     if "_record_function_exit" in short or short in _SILENT:
-        return Info(name, silent=True)
+        return Info(name, silent=True, metadata=short in _SILENT - _MAY_WARN)
     special = _SPECIAL.get(name, "")
     python = isinstance(func, types.FunctionType)
     inplace = (
@@ -209,7 +217,8 @@ def _classify(func: Any) -> Info:
         hidden = "fused"
     elif short in ("batch_norm", "instance_norm"):
         hidden = "functional" if name.startswith("functional.") else "torch"
-    return Info(name, False, writes, inplace, python, special, hidden)
+    plain = not (writes or python or special or hidden) and short not in ("detach", "data")
+    return Info(name, False, writes, inplace, python, special, hidden, plain)
 
 
 def _name(func: Any, short: str) -> str:
@@ -253,7 +262,7 @@ _TEMPLATE: types.CodeType = globals()["_template"].__code__
 
 Trampoline = types.FunctionType
 # By the identity of the code: equal code of two files would share a file name otherwise.
-_trampolines: dict[tuple[int, int], tuple[Any, Any, types.CodeType]] = {}
+known_trampolines: dict[tuple[int, int], tuple[Any, Any, types.CodeType]] = {}
 trampoline_codes: set[types.CodeType] = set()
 
 
@@ -288,7 +297,7 @@ def trampoline(frame: types.FrameType) -> Any:
     """
     code = frame.f_code
     key = (id(code), frame.f_lasti)
-    known = _trampolines.get(key)
+    known = known_trampolines.get(key)
     if known is not None and known[1] is frame.f_globals and known[2] is code:
         return known[0]
     line = frame.f_lineno or code.co_firstlineno
@@ -297,8 +306,8 @@ def trampoline(frame: types.FrameType) -> Any:
     )
     call = types.FunctionType(made, frame.f_globals)
     trampoline_codes.add(made)
-    if len(_trampolines) > 50_000:
-        _trampolines.clear()
+    if len(known_trampolines) > 50_000:
+        known_trampolines.clear()
         trampoline_codes.clear()
-    _trampolines[key] = (call, frame.f_globals, code)
+    known_trampolines[key] = (call, frame.f_globals, code)
     return call

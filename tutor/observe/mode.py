@@ -10,24 +10,41 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from tutor.observe.aside import past_ours
-from tutor.observe.graph import Context, Graph
-from tutor.observe.library import Info, heard, info_of, original_of, trampoline
+from tutor.observe.graph import NOTHING, Context, Graph
+from tutor.observe.library import (
+    Info,
+    heard,
+    info_of,
+    known_infos,
+    known_trampolines,
+    original_of,
+    trampoline,
+)
 from tutor.observe.log import Log
 from tutor.observe.passes import Passes
+from tutor.observe.plain import plain_calls
 from tutor.observe.stack import Stack
 from tutor.observe.tensors import Record, Tensors, is_tensor, version_of
 from tutor.observe.values import Values
 from tutor.trace import events as ev
 from tutor.trace.events import NONE
 
+_NO_KWARGS: dict[str, Any] = {}
+_known = known_infos.get
+_trampolines = known_trampolines.get
+_gettrace, _settrace, _getframe = sys.gettrace, sys.settrace, sys._getframe
 _grad_enabled = torch.is_grad_enabled
 _inference_enabled = torch.is_inference_mode_enabled
 _Tensor = torch.Tensor
 _handle = torch.overrides.handle_torch_function.__code__
 
 
-EAGER = 3000
+EAGER = 1500
 """Calls after which a run counts as long, and only what causes rest on is still sent whole."""
+
+
+TALKATIVE = 800
+"""Calls after which what libraries do with grad mode off is told only where it may matter."""
 
 
 class Watch(TorchFunctionMode):
@@ -45,8 +62,11 @@ class Watch(TorchFunctionMode):
         self.ops = 0
         self.nesting = 0
         self.failures = 0
+        self.talkative = True
         self.eager = True
-        self._modes = (True, False)
+        self.modes = (True, False)
+        self._plain = plain_calls(self)
+        stack.handler = Watch.__torch_function__.__code__
 
     def watch(self) -> None:
         """Put the mode on in this thread."""
@@ -55,40 +75,69 @@ class Watch(TorchFunctionMode):
     # -- the handler -----------------------------------------------------------------
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        tracer = sys.gettrace()
-        sys.settrace(None)  # our own Python calls need no events
-        caller = sys._getframe(1)
-        while caller.f_code is _handle and caller.f_back is not None:
-            caller = caller.f_back.f_back or caller.f_back
-        call = trampoline(caller)
-        kwargs = kwargs or {}
+        try:
+            info = _known(func)
+        except TypeError:  # unhashable
+            info = None
+        if info is not None and (
+            info.metadata
+            or (info.special == "gradget" and not self.stack.is_user(_getframe(1).f_code))
+        ):  # optimizers and modules look at these all the time
+            return func(*args, **kwargs) if kwargs else func(*args)
+        tracer = _gettrace()
+        _settrace(None)  # our own Python calls need no events
+        caller = _getframe(1)
+        code = caller.f_code
+        if code is _handle:
+            while caller.f_code is _handle and caller.f_back is not None:
+                caller = caller.f_back.f_back or caller.f_back
+            code = caller.f_code
+        way = _trampolines((id(code), caller.f_lasti))
+        if way is not None and way[2] is code and way[1] is caller.f_globals:
+            call = way[0]
+        else:
+            call = trampoline(caller)
+        if kwargs is None:
+            kwargs = _NO_KWARGS
         unheard = None
         if types:  # what we ask of the program's own classes must not run their code
             unheard = torch._C.DisableTorchFunction()
             unheard.__enter__()
             call = heard(call)
         try:
-            info = info_of(func)
+            if info is None:
+                info = info_of(func)
+            if info.plain and not types:
+                if self.talkative or _grad_enabled() or self.stack.is_user(code):
+                    return self._plain(info, caller, call, func, args, kwargs)
+                return self._quiet(info, caller, call, func, args, kwargs)
             if info.silent:
                 return call(func, args, kwargs)
             if info.special:
-                sys.settrace(past_ours(tracer))
+                _settrace(past_ours(tracer))
                 return self._special(info, caller, call, func, args, kwargs)
-            return self._observed(info, caller, call, func, args, kwargs, tracer)
+            return self.observed(info, caller, call, func, args, kwargs, tracer)
         finally:
-            sys.settrace(tracer)
+            _settrace(tracer)
             if unheard is not None:
                 unheard.__exit__(None, None, None)
 
-    def _observed(
-        self, info: Info, caller: Any, call: Any, func: Any, args: Any, kwargs: Any, tracer: Any
+    def observed(
+        self,
+        info: Info,
+        caller: Any,
+        call: Any,
+        func: Any,
+        args: Any,
+        kwargs: Any,
+        tracer: Any = None,
     ) -> Any:
         """Call a function, and tell what it did."""
         if info.python and caller.f_code is getattr(func, "__code__", None):
             func = original_of(func)
             info = info_of(func)
-        quiet = not (self.eager or info.python or _grad_enabled())
-        if quiet and self.stack.user_file(caller.f_code) is None:
+        quiet = not (self.talkative or info.python or _grad_enabled())
+        if quiet and not self.stack.is_user(caller.f_code):
             return self._quiet(info, caller, call, func, args, kwargs)
         try:
             inputs, before = self._look(info, args, kwargs)
@@ -101,11 +150,11 @@ class Watch(TorchFunctionMode):
             result = call(func, args, kwargs)
         except BaseException as error:
             sys.settrace(None)
-            self._raised(info, caller, args, kwargs, inputs, error)
+            self.raised(info, caller, args, kwargs, inputs, error)
             raise
         sys.settrace(None)
         try:
-            self._tell(info, caller, args, kwargs, inputs, before, result)
+            self.tell(info, caller, args, kwargs, inputs, before, result)
         except Exception:
             self.failed()
         return result
@@ -117,7 +166,11 @@ class Watch(TorchFunctionMode):
         that requires grad, or whose counter some node has relied on, is told.
         """
         targets: list[tuple[torch.Tensor, Record, int]] = []
-        if info.writes or "out" in kwargs:
+        if info.inplace and args and type(args[0]) is _Tensor:
+            record = self.tensors.peek(args[0])
+            if record is not None:
+                targets.append((args[0], record, version_of(args[0])))
+        elif info.writes or (kwargs and "out" in kwargs):
             for tensor in _tensors((*args, *kwargs.values())):
                 record = self.tensors.peek(tensor)
                 if record is not None:
@@ -125,8 +178,10 @@ class Watch(TorchFunctionMode):
         try:
             result = call(func, args, kwargs)
         except BaseException as error:
-            self._raised(info, caller, args, kwargs, [t for t, _, _ in targets], error)
+            self.raised(info, caller, args, kwargs, [t for t, _, _ in targets], error)
             raise
+        if not targets and not info.hidden:
+            return result
         try:
             moved: list[tuple[torch.Tensor, Record, int]] = []
             for tensor, record, before in targets:
@@ -141,7 +196,7 @@ class Watch(TorchFunctionMode):
                 number = self.ops
                 self.ops += 1
                 uids = tuple([record.uid for _, record, _ in targets])
-                self.log.add(ev.Op(number, info.name, uids, (), "", self._via(caller)))
+                self.log.add(ev.Op(number, info.name, uids, (), "", self.via(caller)))
                 for tensor, record, before in moved:
                     if self.tensors.versions.get(record.counter) != version_of(tensor):
                         self.tensors.wrote(tensor, record, before, number)
@@ -159,6 +214,17 @@ class Watch(TorchFunctionMode):
             import traceback
 
             traceback.print_exc(file=sys.__stderr__)
+
+    def next_op(self) -> int:
+        """The number of the call that is told now."""
+        number = self.ops
+        self.ops = number + 1
+        if number == TALKATIVE:
+            self.talkative = False
+        elif number == EAGER:
+            self.eager = self.graph.eager = False
+            self.values.lean = True
+        return number
 
     # -- before ----------------------------------------------------------------------
 
@@ -193,13 +259,13 @@ class Watch(TorchFunctionMode):
 
     def _check_modes(self) -> None:
         modes = (_grad_enabled(), _inference_enabled())
-        if modes != self._modes:
-            self._modes = modes
+        if modes != self.modes:
+            self.modes = modes
             self.log.add(ev.Mode(*modes))
 
     # -- after -----------------------------------------------------------------------
 
-    def _tell(
+    def tell(
         self,
         info: Info,
         caller: Any,
@@ -211,11 +277,7 @@ class Watch(TorchFunctionMode):
     ) -> None:
         tensors = self.tensors
         log = self.log
-        number = self.ops
-        self.ops += 1
-        if number == EAGER:
-            self.eager = self.graph.eager = False
-            self.values.lean = True
+        number = self.next_op()
         outs: list[torch.Tensor] = []
         if isinstance(result, _Tensor):
             outs.append(result)
@@ -267,14 +329,14 @@ class Watch(TorchFunctionMode):
             info.name,
             tuple(self._uid(tensor) for tensor in inputs),
             tuple(ids),
-            self._detail(args, kwargs) if self.eager else "",
-            self._via(caller),
+            self.detail(args, kwargs) if self.eager else "",
+            self.via(caller),
             None,
             self.nesting > 0,
         )
         # The op comes before what it made: nodes, births and writes refer to it.
         log.events.insert(min(position, len(log.events)), op)
-        self.graph.context = _NOTHING
+        self.graph.context = NOTHING
         if self.graph.deaths:
             self.graph.bury()
 
@@ -304,7 +366,7 @@ class Watch(TorchFunctionMode):
         record = self.tensors.peek(tensor)
         return record.uid if record is not None else NONE
 
-    def _raised(
+    def raised(
         self,
         info: Info,
         caller: Any,
@@ -322,8 +384,8 @@ class Watch(TorchFunctionMode):
                     info.name,
                     tuple(self._uid(tensor) for tensor in inputs),
                     (),
-                    self._detail(args, kwargs),
-                    self._via(caller),
+                    self.detail(args, kwargs),
+                    self.via(caller),
                     (type(error).__name__, _message(error)),
                     self.nesting > 0,
                 )
@@ -331,13 +393,14 @@ class Watch(TorchFunctionMode):
         except Exception:
             self.failed()
 
-    def _via(self, caller: Any) -> int:
+    def via(self, caller: Any) -> int:
+        """The path of library frames from the nearest user frame to a call of this frame."""
         stack = self.stack
         if stack.user_file(caller.f_code) is not None:
             return NONE
         return stack.via(caller)
 
-    def _detail(self, args: Any, kwargs: Any) -> str:
+    def detail(self, args: Any, kwargs: Any) -> str:
         parts: list[str] = []
         for value in args:
             if not isinstance(value, _Tensor):
@@ -362,8 +425,8 @@ class Watch(TorchFunctionMode):
         result: Any
         if special == "gradget":
             result = call(func, args, kwargs)
-            if self.stack.user_file(caller.f_code) is None:
-                return result  # optimizers and modules look at .grad all the time
+            if not self.stack.is_user(caller.f_code):
+                return result
             self._guard(self._grad_read, args[0], result)
             return result
         if special in ("gradset", "graddelete"):
@@ -371,7 +434,7 @@ class Watch(TorchFunctionMode):
             try:
                 result = call(func, args, kwargs)
             except BaseException as error:
-                self._raised(info, caller, args, kwargs, _tensors(args), error)
+                self.raised(info, caller, args, kwargs, _tensors(args), error)
                 raise
             value = args[1] if len(args) > 1 else None
             self._guard(self.tensors.set_grad, args[0], "none" if value is None else "set")
@@ -386,7 +449,7 @@ class Watch(TorchFunctionMode):
             self._guard(self._check_modes)
             return result
         tracer = sys.gettrace()
-        result = self._observed(info, caller, call, func, args, kwargs, tracer)
+        result = self.observed(info, caller, call, func, args, kwargs, tracer)
         if special == "retain":
             self._guard(self.tensors.retain, args[0])
         elif special in ("flag", "dataset"):
@@ -426,7 +489,7 @@ class Watch(TorchFunctionMode):
         self.ops += 1
         uids = tuple([self.tensors.record(tensor).uid for tensor in args])
         self.log.add(
-            ev.Op(number, name, uids, (), detail, self._via(caller), None, self.nesting > 0)
+            ev.Op(number, name, uids, (), detail, self.via(caller), None, self.nesting > 0)
         )
 
     def _optimizer(self, name: str, caller: Any) -> None:
@@ -450,11 +513,10 @@ class Watch(TorchFunctionMode):
         for tensor in inputs:
             self.tensors.record(tensor)
         plain = (detail,) if detail else ()
-        self._tell(Info(name), frame.f_back or frame, plain, {}, inputs, {}, result)
+        self.tell(Info(name), frame.f_back or frame, plain, {}, inputs, {}, result)
 
 
 _DEBUG = False
-_NOTHING = Context(NONE)
 _PRINTABLE = (int, float, bool, str, torch.dtype, torch.device, torch.memory_format)
 
 

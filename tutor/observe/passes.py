@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from tutor.observe.aside import is_on
-from tutor.observe.graph import Context
+from tutor.observe.graph import NOTHING, Context
 from tutor.observe.library import Info
 from tutor.observe.tensors import grad_of, storage_of, version_of
 from tutor.observe.values import differs
@@ -246,7 +246,7 @@ class Passes:
                 watch.tensors.born(item).uid if isinstance(item, torch.Tensor) else NONE
                 for item in result
             )
-            graph.context = Context(NONE)
+            graph.context = NOTHING
         told = None
         if error is not None:
             from tutor.observe.mode import _message

@@ -27,6 +27,7 @@ from tutor.trace.program import Program, snippet
 
 T = TypeVar("T")
 _workers = torch.utils.data.dataloader._MultiProcessingDataLoaderIter.__init__.__code__
+_DisableTorchFunction = torch._C.DisableTorchFunction
 
 
 class Session:
@@ -42,6 +43,7 @@ class Session:
         self.stack = Stack(log, files, folders, namespace)
         self.watch = Watch(log, self.stack)
         log.before = Census(log, self.watch.tensors, self.watch.graph).count
+        self._uid_bound = self.watch.tensors.bound
         self.stack.bind_value = self._bound
         self.stack.on_touched = self._touched
         self.stack.on_module = self._label
@@ -90,8 +92,8 @@ class Session:
     # Trace functions run while the mode is on: what they ask of tensors must pass it by.
 
     def _bound(self, tensor: torch.Tensor) -> int:
-        with torch._C.DisableTorchFunction():
-            return self.watch.tensors.bound(tensor)
+        with _DisableTorchFunction():
+            return self._uid_bound(tensor)
 
     def _touched(self, tensor: torch.Tensor) -> None:
         with torch._C.DisableTorchFunction():

@@ -27,6 +27,8 @@ from tutor.observe.tracebacks import OURS, cut, forget
 from tutor.trace import events as ev
 from tutor.trace.events import NONE
 
+_Line, _Enter, _Leave, _Bind = ev.Line, ev.Enter, ev.Leave, ev.Bind
+_Tensor, _Parameter = torch.Tensor, torch.nn.Parameter
 _GENERATOR = 0x20 | 0x80 | 0x200  # CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR
 _YIELDS = frozenset(
     dis.opmap[name] for name in ("YIELD_VALUE", "SEND", "YIELD_FROM") if name in dis.opmap
@@ -59,30 +61,28 @@ class Frame:
 
     __slots__ = (
         "bound",
-        "file",
+        "generator",
         "id",
         "is_module",
         "items",
         "lethal",
-        "line",
         "pending",
         "stack",
         "suspended",
+        "targets",
     )
 
-    def __init__(
-        self, stack: Stack, number: int, file: FileInfo, is_module: bool, lethal: bool
-    ) -> None:
+    def __init__(self, stack: Stack, number: int, known: _Code, file: FileInfo) -> None:
         self.stack = stack
         self.id = number
-        self.file = file
-        self.is_module = is_module
-        self.lethal = lethal
-        self.line = NONE
+        self.targets = file.targets
+        self.is_module = known.is_module
+        self.lethal = known.lethal
+        self.generator = known.generator
         self.pending: tuple[Target, ...] | None = None
         self.bound: dict[str, int] = {}
-        self.items = False
-        """Whether items of containers have been named."""
+        self.items: set[str] = set()
+        """Names that mean a container, items of which have been named."""
         self.suspended = False
 
     def trace(self, frame: types.FrameType, event: str, arg: Any) -> Any:
@@ -93,11 +93,13 @@ class Frame:
             log.thread()
         if event == "line":
             if self.pending is not None:
-                stack.look(self, frame)
+                try:
+                    stack.bind(self.pending, self, frame)
+                except Exception:  # it would reach the program and end the tracing
+                    stack.on_failure()
             line = frame.f_lineno
-            self.line = line
-            log.add(ev.Line(self.id, line))
-            self.pending = self.file.targets.get(line)
+            log.add(_Line(self.id, line))
+            self.pending = self.targets.get(line)
             if self.lethal:
                 log.flush()
             elif len(log.events) > 256:
@@ -106,11 +108,9 @@ class Frame:
             if self.pending is not None:
                 stack.look(self, frame)
                 self.pending = None
-            code = frame.f_code
-            self.suspended = bool(code.co_flags & _GENERATOR) and (
-                code.co_code[frame.f_lasti] in _YIELDS
-            )
-            log.add(ev.Leave(self.id, not self.suspended))
+            if self.generator:
+                self.suspended = frame.f_code.co_code[frame.f_lasti] in _YIELDS
+            log.add(_Leave(self.id, not self.suspended))
             stack.pop(self)
         elif event == "exception":
             stack.cut(arg[1], arg[2])
@@ -126,6 +126,8 @@ class Stack:
         self.log = log
         self.files: dict[str, FileInfo] = {}
         self.threads = False
+        self.handler: types.CodeType | None = None
+        """The code of the function mode's handler, which is entered at every call of torch."""
         self.main = main
         self.bind_value: Callable[[Any], int] = lambda value: NONE
         self.on_touched: Callable[[Any], None] = lambda value: None
@@ -138,6 +140,7 @@ class Stack:
         self._main_frames: list[Frame] = self._local.frames
         self._next = 1
         self._main_bound: dict[str, int] = {}
+        self._main_items: set[str] = set()
         self._vias: dict[tuple[int, ...], int] = {}
         self._kept: list[types.CodeType] = []
         self.on_thread: Callable[[], None] = lambda: None
@@ -168,9 +171,17 @@ class Stack:
 
     def user_file(self, code: types.CodeType) -> FileInfo | None:
         """The user file that this code belongs to, None for everybody else's."""
-        return self._known(code).file
+        return self.known(code).file
 
-    def _known(self, code: types.CodeType) -> _Code:
+    def is_user(self, code: types.CodeType) -> bool:
+        """Whether this code belongs to a user file."""
+        known = self._codes.get(id(code))
+        if known is None or known.code is not code:
+            known = self.known(code)
+        return known.file is not None
+
+    def known(self, code: types.CodeType) -> _Code:
+        """What is known of a code object."""
         known = self._codes.get(id(code))
         if known is not None and known.code is code:
             return known
@@ -216,7 +227,7 @@ class Stack:
             code = frame.f_code
             known = codes.get(id(code))
             if known is None or known.code is not code:
-                known = self._known(code)
+                known = self.known(code)
             if known.file is not None:
                 break
             if not known.ours:
@@ -257,9 +268,11 @@ class Stack:
     def call(self, frame: types.FrameType, event: str, arg: Any) -> Any:
         """The global trace function: called when any Python function is entered."""
         code = frame.f_code
+        if code is self.handler:
+            return None
         known = self._codes.get(id(code))
         if known is None or known.code is not code:
-            known = self._known(code)
+            known = self.known(code)
         info = known.file
         if info is None:
             handler = known.handler
@@ -268,34 +281,36 @@ class Stack:
             return (
                 handler.enter(frame) if isinstance(handler, (Region, Engine)) else _Return(handler)
             )
-        resumed = frame.f_trace
-        record = getattr(resumed, "__self__", None) if resumed is not None else None
-        if isinstance(record, Frame) and record.suspended:
-            record.suspended = False
-            self._push(record, frame, NONE)
-            return record.trace
-        is_module = code.co_name == "<module>"
-        if is_module and frame.f_globals is self.main:
-            number = 0
-        else:
-            number = self._next
-            self._next += 1
-        record = Frame(self, number, info, is_module, not _LETHAL.isdisjoint(code.co_names))
-        if number == 0:
+        if known.generator:
+            record = getattr(frame.f_trace, "__self__", None)
+            if isinstance(record, Frame) and record.suspended:
+                record.suspended = False
+                self._push(record, known, NONE)
+                return record.trace
+        if known.is_module and frame.f_globals is self.main:
+            record = Frame(self, 0, known, info)
             record.bound = self._main_bound  # setup and program share their names
-            record.items = True
+            record.items = self._main_items
+            self._push(record, known, NONE)
+            return record.trace
+        record = Frame(self, self._next, known, info)
+        self._next += 1
         back = frame.f_back
         via = NONE
-        if number and back is not None and self.user_file(back.f_code) is None:
+        if back is not None and not self.is_user(back.f_code):
             via = self.via(back)
-        self._push(record, frame, via)
-        if code.co_argcount or code.co_kwonlyargcount or code.co_flags & 0x0C:
-            self._guarded(self._bind_arguments, record, frame)
+        self._push(record, known, via)
+        if known.arguments:
+            try:
+                self._bind_arguments(record, known.arguments, frame.f_locals)
+            except Exception:
+                self.on_failure()
         return record.trace
 
     def look(self, record: Frame, frame: types.FrameType) -> None:
-        """Say what the last statement of a frame bound."""
-        self._guarded(self.bind, record, frame)
+        """Say what the last statement of a frame bound, if it was one that binds."""
+        if record.pending is not None:
+            self._guarded(self.bind, record.pending, record, frame)
 
     def cut(self, error: BaseException, traceback: types.TracebackType) -> None:
         """Take our frames out of a traceback that the program may print."""
@@ -309,7 +324,7 @@ class Stack:
         except Exception:
             self.on_failure()
 
-    def _push(self, record: Frame, frame: types.FrameType, via: int) -> None:
+    def _push(self, record: Frame, known: _Code, via: int) -> None:
         if threading.get_ident() != self._first:
             if not self.threads:
                 self.threads = True
@@ -319,40 +334,51 @@ class Stack:
                 self.on_thread()
         elif self.threads:
             self.log.thread()
-        code = frame.f_code
-        self.frames.append(record)
-        name = code.co_qualname.replace("<locals>.", "")
-        self.log.add(ev.Enter(record.id, name, code.co_filename, code.co_firstlineno, via))
+        (self.frames if self.threads else self._main_frames).append(record)
+        self.log.add(_Enter(record.id, known.name, known.filename, known.line, via))
 
     _first = threading.get_ident()
 
     def pop(self, record: Frame) -> None:
         """Forget a frame that returned, and any above it whose return was not seen."""
-        frames = self.frames
+        frames = self.frames if self.threads else self._main_frames
         while frames:
             if frames.pop() is record:
                 break
 
-    def _bind_arguments(self, record: Frame, frame: types.FrameType) -> None:
-        code = frame.f_code
-        count = code.co_argcount + code.co_kwonlyargcount
-        count += bool(code.co_flags & 0x04) + bool(code.co_flags & 0x08)
-        values = frame.f_locals
-        for name in code.co_varnames[:count]:
-            if name in values:
-                self._bind_one(record, name, values[name], name == "self")
+    def _bind_arguments(
+        self, record: Frame, names: tuple[str, ...], values: dict[str, Any]
+    ) -> None:
+        for name in names:
+            value = values.get(name, _MISSING)
+            kind = type(value)
+            if kind is _Tensor or kind is _Parameter:
+                self._set(record, name, value)
+            elif kind not in _PLAIN:
+                self._bind_one(record, name, value, name == "self")
 
-    def bind(self, record: Frame, frame: types.FrameType) -> None:
+    def bind(self, pending: tuple[Target, ...], record: Frame, frame: types.FrameType) -> None:
         """Look at what the last statement of a frame bound, and say what changed."""
-        pending = record.pending
-        if pending is None:
-            return
         values = frame.f_globals if record.is_module else frame.f_locals
         for target in pending:
             if target.kept:
                 self._touched(record, values.get(target.name))
             value = values.get(target.name, _MISSING)
             if target.attr is None:
+                kind = type(value)
+                name = target.name
+                if kind is _Tensor or kind is _Parameter:
+                    if name in record.items:
+                        self._drop_items(record, name)
+                    uid = self.bind_value(value)
+                    if record.bound.get(name) != uid and uid != NONE:
+                        record.bound[name] = uid
+                        self.log.add(_Bind(record.id, name, uid))
+                    continue
+                if kind is int:  # a loop's counter
+                    if name in record.bound or name in record.items:
+                        self._unbind(record, name)
+                    continue
                 if value is _MISSING and not record.is_module:
                     value = frame.f_globals.get(target.name, _MISSING)
                 self._bind_one(record, target.name, value, False)
@@ -375,7 +401,7 @@ class Stack:
     def _bind_one(self, record: Frame, name: str, value: Any, shallow: bool) -> None:
         kind = type(value)
         if kind is torch.Tensor or kind is torch.nn.Parameter:
-            if record.items:
+            if name in record.items:
                 self._drop_items(record, name)
             self._set(record, name, value)
         elif kind in _PLAIN:
@@ -384,7 +410,7 @@ class Stack:
             self._unbind(record, name)
             for index, item in enumerate(value[:ITEMS]):
                 if is_tensor(item):
-                    record.items = True
+                    record.items.add(name)
                     self._set(record, f"{name}[{index}]", item)
         elif kind is dict:
             self._unbind(record, name)
@@ -392,7 +418,7 @@ class Stack:
                 if index >= ITEMS:
                     break
                 if is_tensor(item) and type(key) in (str, int):
-                    record.items = True
+                    record.items.add(name)
                     self._set(record, f"{name}[{key!r}]", item)
         elif is_tensor(value):
             self._unbind(record, name)
@@ -412,11 +438,12 @@ class Stack:
         if name in record.bound:
             del record.bound[name]
             self.log.add(ev.Bind(record.id, name, NONE))
-        if record.items:
+        if name in record.items:
             self._drop_items(record, name)
 
     def _drop_items(self, record: Frame, name: str) -> None:
         """Forget the items of a container that a name no longer means."""
+        record.items.discard(name)
         bound = record.bound
         stem = name + "["
         for other in [n for n in bound if n.startswith(stem)]:
@@ -427,7 +454,19 @@ class Stack:
 class _Code:
     """What is known of one code object: whose it is, and what is to be done at its return."""
 
-    __slots__ = ("code", "file", "handler", "ours")
+    __slots__ = (
+        "arguments",
+        "code",
+        "file",
+        "filename",
+        "generator",
+        "handler",
+        "is_module",
+        "lethal",
+        "line",
+        "name",
+        "ours",
+    )
 
     def __init__(
         self,
@@ -440,6 +479,15 @@ class _Code:
         self.file = file
         self.ours = ours
         self.handler = handler
+        self.name = code.co_qualname.replace("<locals>.", "")
+        self.filename = code.co_filename
+        self.line = code.co_firstlineno
+        self.is_module = code.co_name == "<module>"
+        self.generator = bool(code.co_flags & _GENERATOR)
+        self.lethal = not _LETHAL.isdisjoint(code.co_names)
+        count = code.co_argcount + code.co_kwonlyargcount
+        count += bool(code.co_flags & 0x04) + bool(code.co_flags & 0x08)
+        self.arguments = code.co_varnames[:count]
 
 
 class _Return:

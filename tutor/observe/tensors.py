@@ -12,7 +12,7 @@ from tutor.observe.library import TENSOR_TYPES
 from tutor.observe.log import Log
 from tutor.observe.values import Values, dtype_name
 from tutor.trace import events as ev
-from tutor.trace.events import NONE
+from tutor.trace.events import NONE, Value
 
 _is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor
 _Tensor = torch.Tensor
@@ -30,24 +30,36 @@ class Record:
         "leaf",
         "meta",
         "node",
+        "plain",
         "pointer",
         "storage",
         "uid",
+        "value",
         "version",
     )
 
-    def __init__(self, uid: int) -> None:
+    def __init__(
+        self,
+        uid: int,
+        counter: int = NONE,
+        version: int = NONE,
+        pointer: int = NONE,
+        storage: int = NONE,
+    ) -> None:
         self.uid = uid
-        self.counter = NONE
-        self.version = NONE
+        self.counter = counter
+        self.version = version
         self.node = NONE
-        self.pointer = NONE
-        self.storage = NONE
+        self.pointer = pointer
+        self.storage = storage
         self.base = NONE
         self.grad = NONE
         self.leaf = False
         self.label = ""
         self.meta: tuple[Any, ...] = ()
+        self.plain: object = None
+        """The elements when it was made, where they were read whole; `value` tells of them."""
+        self.value: Value | None = None
 
 
 def is_tensor(value: object) -> bool:
@@ -156,13 +168,12 @@ class Tensors:
     def bound(self, tensor: torch.Tensor) -> int:
         """The uid of a tensor that a name was found to mean."""
         known = self.records.get(id(tensor))
-        moved = known is not None and pointer_of(tensor) != known.pointer
-        if (
-            known is not None
-            and moved
-            and known.meta[:2] != (shape_of(tensor), dtype_name(tensor.dtype))
-        ):
-            return self.born(tensor).uid
+        if known is not None:
+            if pointer_of(tensor) == known.pointer:
+                if version_of(tensor) == self.versions.get(known.counter, NONE):
+                    return known.uid
+            elif known.meta[:2] != (shape_of(tensor), dtype_name(tensor.dtype)):
+                return self.born(tensor).uid
         return self.record(tensor).uid
 
     def touched(self, tensor: torch.Tensor) -> None:

@@ -22,6 +22,9 @@ SHARE = 0.02
 ALLOWANCE = 0.02
 """Seconds of that time granted at the start."""
 
+PAUSE = 64
+"""Looks that are left out before the clock is asked again."""
+
 BURST = 0.003
 """Seconds that must have been saved up before reading goes on, so that a whole iteration of a
 loop is read now and then: else its first lines would use up what the last ones need."""
@@ -29,14 +32,14 @@ loop is read now and then: else its first lines would use up what the last ones 
 
 def dtype_name(dtype: torch.dtype) -> str:
     """`float32` for torch.float32."""
-    name = _DTYPES.get(dtype)
+    name = DTYPES.get(dtype)
     if name is None:
-        name = _DTYPES[dtype] = str(dtype).removeprefix("torch.")
+        name = DTYPES[dtype] = str(dtype).removeprefix("torch.")
     return name
 
 
 _strided = torch.strided
-_DTYPES: dict[torch.dtype, str] = {}
+DTYPES: dict[torch.dtype, str] = {}
 
 
 class Values:
@@ -48,6 +51,7 @@ class Values:
         """Set once a run has been long: small tensors too are then read within the budget."""
         self._spent = 0.0
         self._resting = False
+        self._wait = 0
         self._began = time.perf_counter()
 
     def read(self, tensor: torch.Tensor) -> Value | None:
@@ -56,6 +60,10 @@ class Values:
         Small tensors are always read; large ones within the budget, on the CPU only (reading
         would synchronise a device).
         """
+        if self._wait > 0 and self.lean:
+            self._wait -= 1
+            self.skipped += 1
+            return None
         try:
             if not tensor.is_cpu or tensor.layout is not _strided:
                 return None
@@ -65,17 +73,21 @@ class Values:
         except Exception:
             return None
 
-    def fingerprint(self, tensor: torch.Tensor) -> str | None:
-        """A text that changes when the memory of a tensor does; None where it may not be taken.
+    def fingerprint(self, tensor: torch.Tensor) -> object:
+        """What is another when the memory of a tensor is; None where it may not be taken.
 
-        Exact for small tensors. For larger ones torch's hash, an exclusive or in which equal
-        elements cancel, is joined by the sum.
+        The elements themselves for small tensors. For larger ones torch's hash, an exclusive or
+        in which equal elements cancel, is joined by the sum.
         """
+        if self._wait > 0 and self.lean:
+            self._wait -= 1
+            self.skipped += 1
+            return None
         try:
             if not tensor.is_cpu or tensor.layout is not _strided:
                 return None
-            if tensor.numel() <= WHOLE and not self.lean:
-                return str(tensor.tolist())
+            if tensor.numel() <= WHOLE:
+                return self._within(_elements, tensor) if self.lean else tensor.tolist()
             if tensor.is_complex():
                 return None
             return self._within(_hashed, tensor)
@@ -84,6 +96,10 @@ class Values:
 
     def _within(self, look: Callable[[torch.Tensor], T], tensor: torch.Tensor) -> T | None:
         """Look into a large tensor if the budget still allows it."""
+        if self._wait > 0:  # looking at the clock costs as much as some of what it would allow
+            self._wait -= 1
+            self.skipped += 1
+            return None
         now = time.perf_counter()
         left = ALLOWANCE + SHARE * (now - self._began) - self._spent
         if left < 0:
@@ -91,6 +107,7 @@ class Values:
         elif left > BURST:
             self._resting = False
         if self._resting or overheard():
+            self._wait = PAUSE
             self.skipped += 1
             return None
         seen = look(tensor)
@@ -107,15 +124,30 @@ _dispatch_modes = torch._C._len_torch_dispatch_stack
 _profiling = torch._C._autograd._profiler_enabled
 
 
+def _elements(tensor: torch.Tensor) -> object:
+    return tensor.tolist()
+
+
 def _whole(tensor: torch.Tensor) -> Value:
-    shape = tuple(tensor.shape)
-    plain: Any = tensor.tolist()
-    for _ in range(len(shape) - 1):
-        plain = [item for row in plain for item in row]
-    flat: list[Any] = plain if shape else [plain]
-    dtype = tensor.dtype
-    name = dtype_name(dtype)
+    return whole(tensor.tolist(), tuple(tensor.shape), tensor.dtype)
+
+
+def whole(plain: Any, shape: tuple[int, ...], dtype: torch.dtype) -> Value:
+    """The value of a small tensor, from what `tolist` gave."""
+    name = DTYPES.get(dtype) or dtype_name(dtype)
+    if not shape:
+        flat = [plain]
+    elif len(shape) == 1:
+        flat = plain
+    else:
+        for _ in range(len(shape) - 1):
+            plain = [item for row in plain for item in row]
+        flat = plain
     if dtype.is_floating_point:
+        if len(flat) == 1:
+            one = flat[0]
+            if one - one == 0:
+                return Value(shape, name, (one,), one, one, one)
         total = sum(flat)
         if flat and total - total == 0:  # neither NaN nor infinity among them, nor in the sum
             return Value(shape, name, tuple(flat), min(flat), max(flat), total / len(flat))
@@ -163,6 +195,9 @@ def _hashed(tensor: torch.Tensor) -> str:
         return f"#{int(torch.hash_tensor(plain))} {float(plain.sum(dtype=torch.float64))}"
 
 
-def differs(before: str, now: str | None) -> bool:
+def differs(before: object, now: object) -> bool:
     """Whether two fingerprints show a change; those taken in different ways cannot."""
-    return now is not None and now != before and (now[:1] == "#") == (before[:1] == "#")
+    if before is None or now is None or isinstance(before, str) != isinstance(now, str):
+        return False
+    # NaN is unlike itself, but its text is not.
+    return before != now and str(before) != str(now)
