@@ -14,13 +14,14 @@ PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13 python3.14 p
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help tutor setup setup-dev test check bench cases picture clean
+.PHONY: help tutor setup setup-dev test check bench bench-million cases picture clean
 
 help:
 	@echo "make tutor    set up and open the app"
 	@echo "make test     set up and run all tests"
 	@echo "make check    style, types and who imports whom"
 	@echo "make bench    speed against bare torch and bare Textual, as ratios (ARGS=--long for more)"
+	@echo "make bench-million  a chain of a million nodes, run and explained once (minutes)"
 	@echo "make cases    explain each script of CASES=folder and compare with its .yaml"
 	@echo "make picture  draw the pictures of the README from the running app"
 	@echo "make clean    remove what was built (.venv too)"
@@ -44,6 +45,9 @@ check: $(VENV)/.ready-dev
 
 bench: $(VENV)/.ready-dev
 	$(PY) -m bench $(ARGS)
+
+bench-million: $(VENV)/.ready-dev
+	$(PY) -m bench --million
 
 cases: $(VENV)/.ready-dev
 	$(PY) -m tests.score $(CASES) $(ARGS)

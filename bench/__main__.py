@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 from bench.answer import answer
+from bench.growth import growth, million
 from bench.measure import Row
 from bench.runs import chains, loops, training
 from bench.terminal import start
@@ -15,6 +16,8 @@ from tutor.run import Runner
 
 SHORT = (1_000, 10_000)
 LONG = (*SHORT, 100_000)
+SHORT_STEPS = (100, 1_000)
+LONG_STEPS = (*SHORT_STEPS, 10_000, 100_000)
 
 
 def groups(rounds: int, long: bool) -> dict[str, Callable[[], Iterator[Row]]]:
@@ -35,6 +38,7 @@ def groups(rounds: int, long: bool) -> dict[str, Callable[[], Iterator[Row]]]:
         "chains": with_runner(
             lambda runner: chains(runner, max(3, rounds // 2), LONG if long else SHORT)
         ),
+        "growth": lambda: growth(LONG if long else SHORT, LONG_STEPS if long else SHORT_STEPS),
     }
 
 
@@ -44,7 +48,13 @@ def main() -> int:
     parser.add_argument("--long", action="store_true", help="also the chain of 100 000 nodes")
     parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds (7)")
     parser.add_argument("--only", default="", help="groups, by commas: answer,start,…")
+    parser.add_argument(
+        "--million", action="store_true", help="only a chain of a million nodes, once"
+    )
     wanted = parser.parse_args()
+    if wanted.million:
+        printed(million())
+        return 0
     table = groups(wanted.rounds, wanted.long)
     names = [name for name in wanted.only.split(",") if name] or list(table)
     unknown = [name for name in names if name not in table]

@@ -109,3 +109,53 @@ grown = resident() - before
 y.backward()
 print(time.perf_counter() - began, grown)
 """
+
+
+LONG_PEAK = """\
+import atexit, resource
+peak = lambda: print("peak", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, flush=True)
+atexit.register(peak)
+"""
+"""Before each of them: prints the peak of the program's process in megabytes."""
+
+LONG_RUNS = {
+    "chain": """\
+import torch
+x = torch.ones(1, requires_grad=True)
+y = x
+for i in range({size}):
+    y = y * 1.0001
+y.backward()
+""",
+    "steps": """\
+import torch
+from torch import nn
+torch.manual_seed(0)
+net = nn.Linear(4, 4)
+opt = torch.optim.SGD(net.parameters(), lr=1e-3)
+x = torch.randn(8, 4)
+for step in range({size}):
+    opt.zero_grad()
+    h = net(x).tanh()
+    if step == {size} - 1:
+        h += 1
+    loss = (h * h).mean()
+    loss.backward()
+    opt.step()
+""",
+    "kept": """\
+import torch
+w = torch.ones(1, requires_grad=True)
+total = torch.zeros(1)
+for i in range({size} // 2):
+    total = total + w * 2
+total.backward()
+""",
+    "ops": """\
+import torch
+y = torch.ones(1)
+for i in range({size}):
+    y = y + 1.0
+""",
+}
+"""Programs of any size, the source for `bench.growth`; `steps` fails in its last step."""
