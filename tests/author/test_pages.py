@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.author.pages import build, section
-from tutor.attempt import Attempts
+from tutor.attempt import Attempts, proofs
 from tutor.attempt.proofs import prove
 from tutor.author.lint import lint
 from tutor.author.tables import checks, own_keys, table
+from tutor.cli.author import COMMANDS
 from tutor.lesson import load_pack
 from tutor.lesson.steps import KINDS
 from tutor.lesson.walk import checks_at, name_of
@@ -56,3 +57,20 @@ def proved(folder: Path, runner: Runner):  # type: ignore[no-untyped-def]
     faults = asyncio.run(prove(Attempts(runner), lesson, document))
     assert "\n".join(fault.shown() for fault in faults) == ""
     return lesson.steps
+
+
+def test_the_page_on_the_format_names_every_kind_check_and_command(tmp_path: Path) -> None:
+    text = (DOCS / "format.md").read_text(encoding="utf-8")
+    for folder, names in (("kinds", KINDS), ("checks", checks())):
+        for name in names:
+            assert f"({folder}/{name}.md)" in text
+    for name in COMMANDS:
+        assert f"`author {name}" in text
+    # Its example is a sound lesson.
+    assert lint([build(tmp_path, text)]).faults == ()
+
+
+def test_the_page_on_proofs_names_every_rule_that_a_run_can_break() -> None:
+    text = (DOCS / "proofs.md").read_text(encoding="utf-8")
+    static = {"E324"}  # a mistake without an example: seen without a run
+    assert {code for code in proofs.RULES if code not in text} <= static

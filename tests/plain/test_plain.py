@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tutor.lesson import Fill, Pack, Predict, load_pack
+from tutor.lesson import ChoiceStep, Fill, Pack, Predict, load_pack
 from tutor.locations import lessons_dir
 from tutor.plain.prose import lines_of, plain, safe
 from tutor.plain.session import Session
@@ -121,6 +121,9 @@ def test_every_lesson_can_be_walked_to_its_end(
             for question in step.asked:
                 ids = [choice.id for choice in question.choices]
                 lines.append(str(ids.index(question.answer) + 1))
+        elif isinstance(step, ChoiceStep):
+            right = [str(n) for n, option in enumerate(step.choices, 1) if option.right]
+            lines.append(" ".join(right))
         elif isinstance(step, Fill):
             lines += [f"{name} = {blank.answer}" for name, blank in step.blanks.items()]
         elif step.solution is not None:
