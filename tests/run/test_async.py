@@ -145,3 +145,19 @@ steps += [ev.Leave(1)]
     assert len(late) > 50
     late.sort()
     assert late[int(len(late) * 0.98)] < 0.15
+
+
+async def test_who_waits_longest_goes_first_and_two_run_at_a_time(runner):
+    """Two at a time, each for 0.4 s: the first two are over before any other, and overlap."""
+    gate, ended, spans = asyncio.Semaphore(2), [], {}
+
+    async def one(number):
+        async with gate:
+            code = "import time\nbegan = time.time()\ntime.sleep(0.4)\nprint(began, time.time())"
+            trace = await runner.run_async(snippet(code))
+            spans[number] = tuple(map(float, trace.end.output.split()))
+            ended.append(number)
+
+    await asyncio.gather(*map(one, range(6)))
+    assert set(ended[:2]) == {0, 1}
+    assert any(spans[n][0] < spans[n + 1][1] and spans[n + 1][0] < spans[n][1] for n in range(5))

@@ -39,6 +39,7 @@ class Link:
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes] | None = None
         self._seats: deque[Seat] = deque()
+        self._queue: deque[object] = deque()
         self._coming = 0
         self._swept = 0
         self._closed = False
@@ -93,24 +94,37 @@ class Link:
             self.start()
             return None if self._socket is None else self._socket.dup()
 
-    def take(self) -> Seat | None:
-        """A seat, where there is one; it is the caller's to close."""
+    def take(self, who: object) -> Seat | None:
+        """A seat, where there is one for `who`; it is the caller's to close.
+
+        Who asked first is served first, and is remembered until it has its seat or leaves.
+        """
         self.poll()
         with self._lock:
+            if who not in self._queue:
+                self._queue.append(who)
+            if self._queue.index(who) >= len(self._seats):
+                return None
             while self._seats:
                 seat = self._seats.popleft()
                 if seat.alive:
+                    self._queue.remove(who)
                     return seat
                 seat.close()
         return None
 
-    def ask(self, count: int = 1) -> None:
-        """Have at least `count` seats waiting or on their way."""
+    def leave(self, who: object) -> None:
+        """Somebody wants no seat any more."""
+        with self._lock, contextlib.suppress(ValueError):
+            self._queue.remove(who)
+
+    def ask(self) -> None:
+        """Have a seat for each that waits, and at least one, waiting or on its way."""
         with self._lock:
             self.start()
             if self._socket is None:
                 return
-            wanted = count - len(self._seats) - self._coming
+            wanted = max(len(self._queue), 1) - len(self._seats) - self._coming
             with contextlib.suppress(OSError):
                 if wanted > 0:
                     self._coming += self._socket.send(MORE * wanted)

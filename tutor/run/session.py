@@ -32,6 +32,8 @@ WARM_PATIENCE = 5.0
 """Seconds that a warm child gets to take its program."""
 END_PATIENCE = 3.0
 """Seconds that a warden gets to end a run that it was told to end."""
+LOOK = 0.25
+"""Seconds between two looks for a seat, should nothing be heard of one."""
 ATTEMPTS = 3
 """Seats that are tried before a run is given up; no program runs twice."""
 
@@ -117,6 +119,10 @@ class Session:
 
     def deadline(self) -> float | None:
         """When to step though nothing became readable (`time.monotonic`)."""
+        if self._phase is Phase.WAITING:
+            # Another thread that waits may have read what the host sent.
+            soon = time.monotonic() + LOOK
+            return soon if self._until is None else min(soon, self._until)
         return self._until
 
     def step(self) -> None:
@@ -158,6 +164,7 @@ class Session:
     def close(self) -> None:
         """Let go of everything; a run that still goes on is ended by its warden."""
         self._phase = Phase.DONE
+        self._link.leave(self)
         self._cancel.unsubscribe(self._waker)
         self._retire_seat()
         self._unwatch()
@@ -175,7 +182,7 @@ class Session:
     # -- getting a seat ----------------------------------------------------------------
 
     def _find_seat(self) -> None:
-        seat = self._link.take()
+        seat = self._link.take(self)
         if seat is None:
             self._wait_for_seat()
             return
@@ -197,8 +204,8 @@ class Session:
             if self._attempts >= ATTEMPTS or not self._link.running:
                 self._give_up("The process that runs programs could not be started.")
                 return
+        self._link.ask()
         if self._watched is None:
-            self._link.ask()
             self._watched = self._link.watch()
             if self._watched is None:
                 self._give_up("The process that runs programs could not be started.")
