@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.trace.streams import EVENT_TYPES, any_events, founding_run
+from tests.trace.streams import EVENT_TYPES, any_events, event_of, founding_run
 from tutor.trace import events as ev
 from tutor.trace.wire import MAX_FRAME, Garbled, Reader, encode
 
@@ -26,6 +26,15 @@ def test_what_was_encoded_comes_out_however_the_stream_is_cut(
         got += reader.feed(stream[start:end])
     assert got == [event for batch in batches for event in batch]
     assert reader.pending == 0
+
+
+@pytest.mark.parametrize("kind", EVENT_TYPES, ids=lambda kind: kind.__name__)
+@settings(max_examples=15)
+@given(data=st.data())
+def test_an_event_of_each_type_comes_out_equal(kind: type[ev.Event], data: st.DataObject) -> None:
+    event = data.draw(event_of(kind))
+    assert type(event) is kind
+    assert Reader().feed(encode([event])) == [event]
 
 
 def test_each_type_of_event_comes_out_as_itself() -> None:
@@ -88,9 +97,12 @@ def test_well_framed_nonsense_is_garbled(body: bytes) -> None:
         Reader().feed(struct.pack("<I", len(body)) + body)
 
 
-def test_a_frame_that_is_too_long_is_refused_before_it_is_gathered() -> None:
+@pytest.mark.parametrize("size", [MAX_FRAME + 1, 2**32 - 1])
+def test_a_frame_that_is_too_long_is_refused_before_it_is_gathered(size: int) -> None:
+    reader = Reader()
     with pytest.raises(Garbled, match=f"{MAX_FRAME} is the most"):
-        Reader().feed(struct.pack("<I", MAX_FRAME + 1))
+        reader.feed(struct.pack("<I", size) + bytes(1000))
+    assert reader.pending < 2000
 
 
 def test_events_before_a_garbled_frame_are_kept_by_a_reader_that_is_fed_frame_by_frame() -> None:
