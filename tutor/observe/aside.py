@@ -161,3 +161,13 @@ _REGIONS = (
     ("torch.fx._symbolic_trace", "Tracer.trace", "torch.fx"),
     ("torch.fx.experimental.proxy_tensor", "_MakefxTracer.trace", "torch.fx"),
 )
+
+
+def switches() -> Iterator[tuple[types.CodeType, str]]:
+    """(code, name for people) of what turns on a mode of torch that its functions do not show."""
+    anomaly = torch.autograd.anomaly_mode
+    yield inspect.unwrap(torch.amp.autocast_mode.autocast.__enter__).__code__, "autocast"
+    yield inspect.unwrap(torch.amp.autocast_mode.autocast.__exit__).__code__, "autocast ends"
+    yield anomaly.detect_anomaly.__enter__.__code__, "detect_anomaly"
+    yield anomaly.detect_anomaly.__exit__.__code__, "detect_anomaly ends"
+    yield anomaly.set_detect_anomaly.__init__.__code__, "set_detect_anomaly"

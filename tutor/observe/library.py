@@ -159,6 +159,9 @@ _WRITERS = frozenset(
     ]
 )
 
+_ALIASES = frozenset(["detach", "data", "view"])
+"""Give a tensor that shares the counter of another without being a view of it (or may)."""
+
 known_infos: dict[Any, Info] = {}
 """What `info_of` has found, by function."""
 
@@ -217,7 +220,7 @@ def _classify(func: Any) -> Info:
         hidden = "fused"
     elif short in ("batch_norm", "instance_norm"):
         hidden = "functional" if name.startswith("functional.") else "torch"
-    plain = not (writes or python or special or hidden) and short not in ("detach", "data")
+    plain = not (writes or python or special or hidden) and short not in _ALIASES
     return Info(name, False, writes, inplace, python, special, hidden, plain)
 
 

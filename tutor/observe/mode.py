@@ -61,6 +61,10 @@ class Watch(TorchFunctionMode):
         self.passes = Passes(self)
         self.ops = 0
         self.nesting = 0
+        self.packing = 0
+        """How many hooks for saved tensors are on: any call may run code of the program then."""
+        self.blind = 0
+        """Not zero in a call that may be packing: its nodes are not finished, and not looked at."""
         self.failures = 0
         self.talkative = True
         self.eager = True
@@ -107,7 +111,7 @@ class Watch(TorchFunctionMode):
         try:
             if info is None:
                 info = info_of(func)
-            if info.plain and not types:
+            if info.plain and not types and not self.packing:
                 if self.talkative or _grad_enabled() or self.stack.is_user(code):
                     return self._plain(info, caller, call, func, args, kwargs)
                 return self._quiet(info, caller, call, func, args, kwargs)
@@ -144,14 +148,18 @@ class Watch(TorchFunctionMode):
         except Exception:
             self.failed()
             inputs, before = [], {}
-        if info.python:
+        if info.python or self.packing:
             sys.settrace(past_ours(tracer))
+        packing = bool(self.packing)
+        self.blind += packing
         try:
             result = call(func, args, kwargs)
         except BaseException as error:
             sys.settrace(None)
             self.raised(info, caller, args, kwargs, inputs, error)
             raise
+        finally:
+            self.blind -= packing
         sys.settrace(None)
         try:
             self.tell(info, caller, args, kwargs, inputs, before, result)
@@ -277,6 +285,8 @@ class Watch(TorchFunctionMode):
     ) -> None:
         tensors = self.tensors
         log = self.log
+        if self.stack.threads:  # another one may have told something while this call ran
+            log.thread()
         number = self.next_op()
         outs: list[torch.Tensor] = []
         if isinstance(result, _Tensor):
@@ -300,6 +310,8 @@ class Watch(TorchFunctionMode):
         source: Record | None = None
         if info.name in ("Tensor.detach", "torch.detach") and inputs:
             source = tensors.peek(inputs[0])
+        elif info.name == "Tensor.view" and inputs and outs and not outs[0]._is_view():
+            source = tensors.peek(inputs[0])  # as another dtype: the same counter, but no base
         same = {id(tensor) for tensor in inputs}
         ids: list[int] = []
         for tensor in outs:
@@ -376,6 +388,8 @@ class Watch(TorchFunctionMode):
         error: BaseException,
     ) -> None:
         try:
+            if self.stack.threads:
+                self.log.thread()
             number = self.ops
             self.ops += 1
             self.log.add(
@@ -508,6 +522,7 @@ class Watch(TorchFunctionMode):
 
     def note_call(self, name: str, args: Any, result: Any, frame: Any, detail: str = "") -> None:
         """Tell of a library call that the mode does not see (`Parameter`, `Function.apply`)."""
+        self._check_modes()  # those inside it are over
         inputs: list[torch.Tensor] = []
         _flatten(list(args), inputs)
         for tensor in inputs:

@@ -9,20 +9,23 @@ import sys
 import types
 import weakref
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import torch
+import torch.autograd.forward_ad
 import torch.autograd.profiler
 import torch.distributed
 import torch.utils.checkpoint
 import torch.utils.data.dataloader
 
-from tutor.observe.aside import Engine, Region, regions, take_out
+from tutor.observe.aside import Engine, Region, regions, switches, take_out
 from tutor.observe.census import Census
 from tutor.observe.log import Log
 from tutor.observe.mode import Watch
 from tutor.observe.stack import Stack
 from tutor.trace import events as ev
+from tutor.trace.events import NONE
 from tutor.trace.program import Program, snippet
 
 T = TypeVar("T")
@@ -92,6 +95,8 @@ class Session:
     # Trace functions run while the mode is on: what they ask of tensors must pass it by.
 
     def _bound(self, tensor: torch.Tensor) -> int:
+        if self.watch.blind:
+            return NONE
         with _DisableTorchFunction():
             return self._uid_bound(tensor)
 
@@ -120,6 +125,13 @@ class Session:
         stack.on_return(multiprocessing.process.BaseProcess.start.__code__, self.process)
         group = inspect.unwrap(torch.distributed.init_process_group)
         stack.on_return(group.__code__, self._joined)
+        self.watch.tensors.on_wrapped = self._wrapped
+        stack.on_return(inspect.unwrap(torch.autograd.forward_ad.make_dual).__code__, self._dual)
+        hooks = torch.autograd.graph.saved_tensors_hooks
+        stack.on_return(hooks.__enter__.__code__, partial(self._packing, 1))
+        stack.on_return(hooks.__exit__.__code__, partial(self._packing, -1))
+        for code, name in switches():
+            stack.on_return(code, partial(self._switched, name))
         profile = torch.autograd.profiler.profile
         stack.on_return(profile._start_trace.__code__, self._profiled)
         checkpoint = inspect.unwrap(torch.utils.checkpoint.checkpoint)
@@ -147,6 +159,26 @@ class Session:
 
     def _joined(self, frame: types.FrameType, result: Any) -> None:
         self.unseen("torch.distributed", frame, str(frame.f_locals.get("backend") or ""))
+
+    def _wrapped(self) -> None:
+        frame: types.FrameType | None = sys._getframe()
+        outermost = None
+        while frame is not None:  # one transform calls many lines: the first one says it
+            if self.stack.user_file(frame.f_code) is not None:
+                outermost = frame
+            frame = frame.f_back
+        self.unseen("torch.func", outermost)
+
+    def _dual(self, frame: types.FrameType, result: Any) -> None:
+        self.unseen("forward-mode", frame)
+
+    def _packing(self, more: int, frame: types.FrameType, result: Any) -> None:
+        self.watch.packing += more
+
+    def _switched(self, name: str, frame: types.FrameType, result: Any) -> None:
+        held = frame.f_locals.get("self")
+        detail = str(getattr(held, "fast_dtype", "")) if "autocast" in name else ""
+        self.watch.note(name, detail.removeprefix("torch."), frame)
 
     def _profiled(self, frame: types.FrameType, result: Any) -> None:
         # A profiler lists what we read among what the program computes: values are left out.

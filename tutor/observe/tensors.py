@@ -143,6 +143,8 @@ class Tensors:
         """uid of a tensor that is somebody's `.grad` -> that somebody's uid."""
         self.labels: dict[int, str] = {}
         """id of a parameter -> its name inside its module."""
+        self.on_wrapped: Callable[[], None] = lambda: None
+        """Called where a value cannot be read because a transform of torch.func wraps it."""
         self.retained: list[weakref.ref[torch.Tensor]] = []
         self._aliases: dict[int, weakref.ref[torch.Tensor]] = {}
         self.next = 0
@@ -283,7 +285,10 @@ class Tensors:
 
     def contents(self, tensor: torch.Tensor, record: Record) -> None:
         """Say what a tensor holds now."""
-        if _is_wrapped(tensor) or is_opaque(tensor):
+        if _is_wrapped(tensor):
+            self.on_wrapped()
+            return
+        if is_opaque(tensor):
             return
         value = self._values.read(tensor)
         if value is not None:

@@ -407,8 +407,9 @@ class Unseen(Event, frozen=True, tag="unseen"):
 
     `what` is "torch.compile", "torch.jit.trace", "torch.jit.script", "torch.export", "torch.fx"
     (taken apart by torch, which would take the observer for a part of it), "process" (another
-    process of the program), "worker" (one of a DataLoader) or "torch.distributed" (what is
-    exchanged with others); `detail` may say more. Told once for each line of the program.
+    process of the program), "worker" (one of a DataLoader), "torch.distributed" (what is
+    exchanged with others), "torch.func" (values inside a transform; calls and graphs are seen) or
+    "forward-mode" (tangents); `detail` may say more. Told once for each line of the program.
     """
 
     what: str
