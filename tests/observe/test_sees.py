@@ -13,10 +13,13 @@ from pathlib import Path
 import pytest
 
 from tests.observe.telling import told
+from tutor.diagnose import diagnose
 from tutor.explain import findings
 from tutor.explain.unseen import unseen
+from tutor.plain import story
+from tutor.report import html, text
 from tutor.run import Runner
-from tutor.trace import Program, Trace
+from tutor.trace import Program, Trace, snippet
 from tutor.trace.program import Source
 
 Run = Callable[..., Trace]
@@ -442,6 +445,22 @@ def test_the_trace_tells(run: Run, name: str) -> None:
             assert f"line {line.split('@')[1].split()[0]}" in sentences
     kinds = [finding.kind for finding in findings(trace) if finding.severity != "note"]
     assert kinds == (["data-bypass"] if name == "numpy-writes" else [])
+
+
+def test_people_are_told_what_was_not_seen(runner: Runner) -> None:
+    code = (
+        "import torch\n"
+        "x = torch.ones(2, requires_grad=True)\n"
+        "torch.compile(lambda t: t.sum(), backend='eager')(x).backward()\n"
+    )
+    run = diagnose(snippet(code, timeout=60.0), runner, lessons=[])
+    sentence = "Not seen: what runs inside torch.compile (line 3)."
+    assert sentence in text.render(run, width=100)
+    assert sentence in " ".join(story.outcome(run.trace))
+    assert sentence in html.render(run)
+    seen = diagnose(snippet("import torch\ntorch.ones(1)\n"), runner, lessons=[])
+    for said in (text.render(seen), " ".join(story.outcome(seen.trace)), html.render(seen)):
+        assert "Not seen" not in said
 
 
 VIEWS = (

@@ -23,7 +23,6 @@ def told(attempt: Attempt) -> list[str]:
     lines: list[str] = []
     if attempt.step.runs:
         lines += outcome(attempt.trace)
-        lines += [row for text in unseen(attempt.trace) for row in wrapped(text)]
         lines += [f"{finding.severity}: {words(finding).title}" for finding in attempt.findings]
         if attempt.findings:
             lines.append("(why tells more)")
@@ -49,7 +48,7 @@ def outcome(trace: Trace) -> list[str]:
     lost = gaps_words(trace)
     if lost:
         lines.append(f"It was long: {lost}.")
-    return lines
+    return [*lines, *(row for text in unseen(trace) for row in wrapped(text))]
 
 
 def output(trace: Trace, most: int = OUTPUT) -> list[str]:

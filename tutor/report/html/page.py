@@ -7,6 +7,7 @@ import hashlib
 import json
 from importlib import resources
 
+from tutor.explain.unseen import unseen
 from tutor.report import palette
 from tutor.report.boxes import clip
 from tutor.report.draw import STYLE
@@ -93,6 +94,7 @@ def _left_out(trace: Trace, film: Reel, code: Listing, passes: int, leaves: int,
         said.append(f"{trace.truncated_events} events of the run were not kept.")
     if trace.truncated_values:
         said.append(f"{trace.truncated_values} values were not looked at, to save time.")
+    said += unseen(trace)
     if code.left_out:
         said.append("Other files that ran: " + ", ".join(code.left_out[:20]) + ".")
     return f"<ul>{''.join(f'<li>{escaped(text)}</li>' for text in said)}</ul>" if said else ""
