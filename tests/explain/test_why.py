@@ -141,6 +141,18 @@ def test_facts_are_read_out_of_the_message(text: str, facts: dict[str, object]) 
     assert facts.items() <= only(f"RuntimeError: {start}: {text}").facts.items()
 
 
+def test_facts_end_where_the_sentence_goes_on() -> None:
+    shape = only(
+        "RuntimeError: Mismatch in shape: grad_output[0] has a shape of torch.Size([2]) and "
+        "output[0] has a shape of torch.Size([3, 1])."
+    )
+    assert (shape.facts["got"], shape.facts["expected"]) == ("[2]", "[3, 1]")
+    assert "`SqrtBackward0`" in " ".join(
+        only("Error detected in SqrtBackward0. No forward pass information available.").text
+    )
+    assert only("RuntimeError: expected Variable or None (got float)").facts["got"] == "float"
+
+
 # --- layouts ----------------------------------------------------------------------------
 
 

@@ -32,7 +32,7 @@ def facts(raw: dict[str, str], *, anomaly: bool) -> dict[str, Fact]:
     """
     told: dict[str, Fact] = {}
     for name, value in raw.items():
-        text = " ".join(value.split()).rstrip(".,;:)'\"")
+        text = _bare(value)
         if name != "shape" and not text:
             continue
         told[name] = int(text) if name in _COUNTS and re.fullmatch(r"-?\d+", text) else text
@@ -50,6 +50,13 @@ def facts(raw: dict[str, str], *, anomaly: bool) -> dict[str, Fact]:
     if not anomaly:
         told["blind"] = True
     return told
+
+
+def _bare(value: str) -> str:
+    """A group's text in one line, without the signs that end its sentence."""
+    text = re.sub(r"torch\.Size\((\[.*?\])\)", r"\1", " ".join(value.split()))
+    text = text.rstrip(".,;:'\"")
+    return text[:-1] if text.endswith(")") and text.count(")") > text.count("(") else text
 
 
 def _type(name: str) -> dict[str, Fact]:

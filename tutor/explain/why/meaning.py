@@ -121,7 +121,7 @@ def _meaning(
         kind=kind,
         severity="warning" if report.warning or (warning and not report.type) else "error",
         title=words.line([f"{one}.title" for one in ids], facts),
-        text=tuple(_longest(words.rows([f"{one}.text"], facts) for one in ids)),
+        text=tuple(_text(ids, facts)),
         tries=tuple(_longest(words.rows([f"{one}.try"], facts) for one in ids)),
         facts={name: fact for name, fact in facts.items() if name not in ("blind",)},
         error=report.type,
@@ -139,6 +139,14 @@ def _meaning(
         link=report.link,
         ranks=(report.rank,) if report.rank else (),
     )
+
+
+def _text(ids: Sequence[str], facts: dict[str, Fact]) -> list[str]:
+    """The words of the sentence; those of its kind only where it has not even a title."""
+    own = words.rows([f"{ids[0]}.text"], facts)
+    if own or words.line([f"{ids[0]}.title"], facts):
+        return own
+    return _longest(words.rows([f"{one}.text"], facts) for one in ids)
 
 
 def _longest(found: Iterable[list[str]]) -> list[str]:
