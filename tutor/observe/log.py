@@ -11,7 +11,7 @@ from tutor.trace import events as ev
 from tutor.trace import wire
 
 BATCH = 1024
-"""Events in one frame."""
+"""Events in one frame at the most."""
 
 LINGER = 0.02
 """Seconds that an event may wait for company before it is sent."""
@@ -55,7 +55,9 @@ class Log:
         if self.closed or os.getpid() != self._pid:  # a fork of the program is not observed
             return
         try:
-            self._send(wire.encode(batch))
+            # A pass over a large graph adds all its events at once: more than a frame may hold.
+            for start in range(0, len(batch), BATCH):
+                self._send(wire.encode(batch[start : start + BATCH]))
         except (OSError, ValueError):
             self.closed = True
 
