@@ -315,12 +315,21 @@ def test_stopping_the_host(runner):
     assert gone_within(pids(trace), 0.0) == []
 
 
-def test_killing_both(runner):
-    trace = run(runner, DAEMON + "os.kill(host, 9)\nos.kill(warden, 9)\ntime.sleep(60)")
+@pytest.mark.parametrize(
+    "order",
+    [
+        "os.kill(host, 9)\nos.kill(warden, 9)\ntime.sleep(60)",
+        "os.kill(warden, 19)\nos.kill(host, 9)\nos.kill(warden, 9)\ntime.sleep(60)",
+        "os.kill(host, 9)\ntime.sleep(0.1)\nos.kill(warden, 9)\ntime.sleep(60)",
+    ],
+    ids=["both", "stopped first", "one after the other"],
+)
+def test_killing_both(runner, order):
+    """Nobody has inherited the daemon; it is known by a mark that it cannot help to bear."""
+    trace = run(runner, DAEMON + order)
     assert trace.end.outcome == "killed"
-    # Nobody is left who could find the daemon: the test ends it.
-    for pid in pids(trace):
-        os.kill(pid, signal.SIGKILL)
+    assert len(pids(trace)) == 1
+    assert gone_within(pids(trace), 0.0) == []
 
 
 def test_a_run_that_lost_its_host_says_so(runner):

@@ -25,9 +25,10 @@ class _Tee(io.FileIO):
 
     def write(self, data: Any) -> int:
         written = super().write(data) or 0
-        if self._kept[0] < KEPT and written:
-            self._kept[0] += written
-            text = bytes(data[:written]).decode("utf-8", "replace")
+        room = min(written, KEPT - self._kept[0])
+        if room > 0:
+            self._kept[0] += room
+            text = bytes(data[:room]).decode("utf-8", "replace")
             if self._log.events and type(self._log.events[-1]) is ev.Output:
                 last = self._log.events[-1]
                 if last.stream == self._stream and len(last.text) < 4096:

@@ -14,17 +14,19 @@ import os
 import random
 import runpy
 import sys
-import threading
 import time
-import traceback
 import types
 import warnings
 from collections.abc import Callable
 from importlib.machinery import BuiltinImporter, SourceFileLoader
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tutor.trace import events as ev
 from tutor.trace.program import Program, Source
+
+if TYPE_CHECKING:
+    from tutor.observe.log import Log
+    from tutor.observe.session import Session
 
 PRELOADED = (
     "torch",
@@ -37,6 +39,7 @@ PRELOADED = (
     "torch.utils.data",
     "numpy",
     "tutor.observe.capture",
+    "tutor.observe.ending",
     "tutor.observe.log",
     "tutor.observe.session",
     "tutor.observe.probes",
@@ -58,28 +61,29 @@ def preload() -> None:
 
 def execute(program: Program, events_fd: int) -> int:
     """Run a program, write its events to the descriptor, and return its exit status."""
+    # All that is needed after the program is imported before it: it may empty `sys.modules`.
     import torch
 
+    from tutor.observe import ending
     from tutor.observe.capture import Capture
     from tutor.observe.log import Log
+    from tutor.observe.session import Session
 
-    began = time.perf_counter()
+    clock = time.perf_counter
+    began = clock()
     log = Log(events_fd)
+    _logs.append(log)
     log.add(
         ev.Start(torch.__version__.split("+")[0], sys.version.split()[0], torch.get_num_threads())
     )
     namespace = _main_module(program)
     _settle(program)
     Capture(log).start()
-    if program.observed:
-        from tutor.observe.session import Session
-
-        session: Session | None = Session(program, log, namespace)
-        if program.profile == "script":
-            _watch_effects(log, session)
-    else:
-        session = None
+    session = Session(program, log, namespace) if program.observed else None
+    if session is not None and program.profile == "script":
+        _watch_effects(log, session)
     how, code = "ok", 0
+    known = len(sys.modules)
     start: Any = None
     error: BaseException | None = None
     try:
@@ -92,17 +96,40 @@ def execute(program: Program, events_fd: int) -> int:
             if source.role == "setup":
                 start = _snapshot(program, namespace, session)
     except SystemExit as stop:
-        how, code = "exited", _exit_code(stop)
+        how, error = "exited", stop
     except BaseException as raised:
         how, code, error = "error", 1, raised
     if session is not None:
         session.stop()
-    if error is not None:
-        _report(error, log, session)
-    _finish(program, namespace, start, session, log)
-    log.add(ev.Finished(how, code, time.perf_counter() - began))
+    if isinstance(error, SystemExit):
+        code = ending.exit_code(error)
+    elif error is not None:
+        code = ending.report(error, log, session)
+    error = None
+    _answer(program, namespace, start, session, log)
+    ending.finish()
+    log.add(ev.Finished(how, code, clock() - began))
     log.flush()
+    log.closed = True  # What dies from here on is no part of the program's story.
+    start = None
+    files = session.stack.files if session is not None else ()
+    ending.release(namespace, files, list(sys.modules)[known:], program.profile == "script")
     return code
+
+
+_logs: list[Log] = []
+
+
+def hurry() -> bool:
+    """Send what waits, in a process that is about to be ended; called from a signal handler.
+
+    False where that cannot be done now, in the middle of a frame.
+    """
+    if any(log.writing for log in _logs):
+        return False
+    for log in _logs:
+        log.flush()
+    return True
 
 
 def warm() -> None:
@@ -170,7 +197,7 @@ def _first_folder(program: Program) -> str:
     return "" if main.startswith("<") else os.path.dirname(os.path.realpath(main))
 
 
-def _watch_effects(log: Any, session: Any) -> None:
+def _watch_effects(log: Log, session: Session) -> None:
     import torch
 
     from tutor.observe.effects import Effects
@@ -220,58 +247,7 @@ def _run_module(name: str, namespace: dict[str, Any]) -> None:
     exec(code, namespace)
 
 
-def _exit_code(stop: SystemExit) -> int:
-    value = stop.code
-    if value is None:
-        return 0
-    if isinstance(value, int):
-        return value & 0xFF
-    print(value, file=sys.stderr)
-    return 1
-
-
-def _report(error: BaseException, log: Any, session: Any) -> None:
-    """Print an exception as Python would, and tell it."""
-    from tutor.observe.tracebacks import cut
-
-    trace = error.__traceback__
-    ours = os.path.dirname(os.path.abspath(__file__))
-    while trace is not None and (
-        trace.tb_frame.f_code.co_filename.startswith(ours)
-        or trace.tb_frame.f_code.co_filename.startswith("<frozen runpy")
-    ):
-        trace = trace.tb_next
-    try:
-        trace = cut(trace)
-        error.__traceback__ = trace
-    except Exception:
-        pass
-    frames: list[tuple[str, int, str]] = []
-    is_user = session.is_user if session is not None else (lambda code: True)
-    for frame, line in traceback.walk_tb(trace):
-        if is_user(frame.f_code):
-            name = frame.f_code.co_qualname.replace("<locals>.", "")
-            frames.append((frame.f_code.co_filename, line, name))
-    if isinstance(error, SyntaxError) and error.filename is not None:
-        frames.append((error.filename, error.lineno or 1, "<module>"))
-        if session is not None:
-            session.stack.look_up(error.filename)  # it never ran, so its text is not told yet
-    try:
-        text = "".join(traceback.format_exception(type(error), error, trace))
-    except Exception:
-        text = f"{type(error).__name__}\n"
-    try:
-        message = str(error)
-    except Exception:
-        message = "<the message could not be read>"
-    log.add(ev.Raised(type(error).__name__, message[:20_000], tuple(frames), text[:200_000]))
-    try:
-        sys.excepthook(type(error), error, trace)
-    except Exception:
-        traceback.print_exc()
-
-
-def _snapshot(program: Program, namespace: dict[str, Any], session: Any) -> Any:
+def _snapshot(program: Program, namespace: dict[str, Any], session: Session | None) -> Any:
     if not program.probes and program.nudge is None:
         return None
     from tutor.observe import probes
@@ -282,10 +258,9 @@ def _snapshot(program: Program, namespace: dict[str, Any], session: Any) -> Any:
     return session.aside(take) if session is not None else take()
 
 
-def _finish(
-    program: Program, namespace: dict[str, Any], start: Any, session: Any, log: Any
+def _answer(
+    program: Program, namespace: dict[str, Any], start: Any, session: Session | None, log: Log
 ) -> None:
-    """Answer the questions, then end as the interpreter does: threads, atexit, streams."""
     if program.probes:
         from tutor.observe import probes
 
@@ -293,15 +268,3 @@ def _finish(
         for answer in probes.answer(program, namespace, start, uid_of):
             log.add(answer)
     log.flush()
-    import atexit
-
-    for action in (threading._shutdown, atexit._run_exitfuncs):  # type: ignore[attr-defined]
-        try:
-            action()
-        except BaseException:
-            traceback.print_exc()
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except Exception:
-            continue

@@ -69,8 +69,10 @@ class Session:
         """End watching; what the process does from now on is not told."""
         global _watching
         _watching = None
-        self.stack.stop()
-        take_out(self.watch)  # the program may have left another mode on top of ours
+        with contextlib.suppress(Exception):  # the program replaced what these call
+            self.stack.stop()
+        with contextlib.suppress(Exception):
+            take_out(self.watch)  # the program may have left another mode on top of ours
 
     def aside(self, action: Callable[[], T]) -> T:
         """Do something of ours while the program waits, unseen."""

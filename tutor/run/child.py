@@ -13,6 +13,7 @@ import socket
 import sys
 import tempfile
 import traceback
+from collections.abc import Callable
 from types import ModuleType
 from typing import NoReturn
 
@@ -41,6 +42,9 @@ def serve(request: socket.socket, observer: ModuleType) -> NoReturn:
         _, descriptors, _, _ = socket.recv_fds(request, 1, 5)
         if not descriptors:
             os._exit(0)
+        hurry = getattr(observer, "hurry", None)
+        if hurry is not None and system.HURRY is not None:
+            signal.signal(system.HURRY, lambda _number, _frame: _last(hurry))
         program, events = _settle(request, descriptors)
         status = observer.execute(program, events)
     except KeyboardInterrupt:  # It came outside the program: before it, or after its end.
@@ -115,6 +119,16 @@ def _reset_signals() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+def _last(hurry: Callable[[], bool]) -> None:
+    """Send what was seen and printed so far: this process is to be ended."""
+    for stream in (sys.__stdout__, sys.__stderr__):
+        with contextlib.suppress(BaseException):
+            if stream is not None:
+                stream.flush()
+    if hurry():
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _flush() -> None:

@@ -50,6 +50,7 @@ class Host:
     def run(self) -> None:
         """Serve the app until it is gone."""
         system.adopt_orphans()
+        system.mark(self._config.mark)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         system.end_when_closed(self._app.fileno())
         if self._abandoned():

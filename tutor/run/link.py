@@ -8,15 +8,17 @@ import select
 import signal
 import socket
 import subprocess
-import tempfile
 import threading
 from collections import deque
 from typing import IO
+from weakref import WeakSet
 
 import msgspec
 
+from tutor.run import system
+from tutor.run.family import end_strays
 from tutor.run.limits import Limits
-from tutor.run.protocol import MORE, RECORD, SEAT, SWEEP, Config
+from tutor.run.protocol import MORE, RECORD, SEAT, SWEEP, Config, nameless_file
 from tutor.run.seat import Seat
 from tutor.run.start import start_python
 
@@ -42,6 +44,8 @@ class Link:
         self._queue: deque[object] = deque()
         self._coming = 0
         self._swept = 0
+        self._mark = system.new_mark()
+        self._taken: WeakSet[Seat] = WeakSet()
         self._closed = False
         self.losses = 0
         self.fault = ""
@@ -51,22 +55,26 @@ class Link:
         with self._lock:
             if self._socket is not None or self._closed:
                 return
-            ours, theirs = socket.socketpair()
-            config = Config(theirs.fileno(), self._backend, self._observer, self._limits)
-            code = f"from tutor.run.host import main; main({msgspec.json.encode(config)!r})"
-            self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the host)
-            try:
-                with theirs:
-                    self._process = start_python(code, (theirs.fileno(),), self._errors)
-            except OSError as error:
-                self.fault = str(error)
-                ours.close()
-                self._errors.close()
-                self._errors = None
-                return
+            with contextlib.ExitStack() as undo:
+                try:
+                    ours, theirs = socket.socketpair()
+                    undo.callback(ours.close)
+                    with theirs:
+                        errors = undo.enter_context(nameless_file())
+                        self._process = start_python(
+                            self._code(theirs.fileno()), (theirs.fileno(),), errors
+                        )
+                except OSError as error:
+                    self.fault = str(error)
+                    return
+                undo.pop_all()
             ours.setblocking(False)
-            self._socket = ours
+            self._socket, self._errors = ours, errors
             self._coming = 1  # a host makes its first seat unasked
+
+    def _code(self, control: int) -> str:
+        config = Config(control, self._backend, self._observer, self._limits, self._mark)
+        return f"from tutor.run.host import main; main({msgspec.json.encode(config)!r})"
 
     @property
     def warm(self) -> bool:
@@ -109,6 +117,7 @@ class Link:
                 seat = self._seats.popleft()
                 if seat.alive:
                     self._queue.remove(who)
+                    self._taken.add(seat)
                     return seat
                 seat.close()
         return None
@@ -159,18 +168,24 @@ class Link:
                 self._process.send_signal(signal.SIGCONT)
 
     def sweep(self) -> None:
-        """Have the host end what a killed warden left, and wait for it."""
+        """End what a killed warden left.
+
+        The host has inherited it, and does that. Where the program killed the host as well,
+        it is found by its mark.
+        """
         with self._lock:
             self.nudge()
             before, losses = self._swept, self.losses
-            if self._socket is None:
-                return
-            with contextlib.suppress(OSError):
-                self._socket.send(SWEEP)
-            while self._swept == before and self.losses == losses:
-                if not select.select([self._socket], [], [], PATIENCE)[0]:
-                    return
-                self.poll()
+            if self._socket is not None:
+                with contextlib.suppress(OSError):
+                    self._socket.send(SWEEP)
+                while self._swept == before and self.losses == losses:
+                    if not select.select([self._socket], [], [], PATIENCE)[0]:
+                        break
+                    self.poll()
+            wardens = [seat.warden for seat in (*self._seats, *self._taken) if seat.alive]
+            hosts = [] if self._process is None else [self._process.pid]
+            end_strays(self._mark, (*hosts, *wardens))
 
     def _lose(self) -> None:
         """The host is dead: keep what it wrote, and start another."""

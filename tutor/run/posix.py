@@ -12,6 +12,9 @@ from collections.abc import Iterable
 
 ADOPTS = False
 
+HURRY: int | None = None
+"""No signal is free of other uses: the last events of a process that is ended are lost."""
+
 
 def adopt_orphans() -> None:
     """Orphans go to the first process of the system; `descendants` finds them by session."""
@@ -59,6 +62,20 @@ def descendants(roots: Iterable[int], leave: Iterable[int] = ()) -> list[int]:
                 found.append(below_pid)
                 pending.append(below_pid)
     return found
+
+
+def new_mark() -> int:
+    """Not to be had."""
+    return 0
+
+
+def mark(number: int) -> None:
+    """Not to be had."""
+
+
+def marked(number: int) -> list[int]:
+    """Not known."""
+    return []
 
 
 def resident(pid: int) -> int:

@@ -43,8 +43,9 @@ class Runner:
 
     Every end of a run is a trace with its `end`, never an exception. `observer` names the
     module that runs in those processes: `preload()` imports, `execute(program, events_fd)`
-    runs a program and returns its exit status, and `warm()`, where there is one, is called
-    in a child that waits.
+    runs a program and returns its exit status. Where there is a `warm()` it is called in a
+    child that waits; a `hurry()`, from a signal handler of a program that is to be ended: it
+    sends the last events, and says whether it could.
     """
 
     def __init__(

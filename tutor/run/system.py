@@ -7,11 +7,15 @@ import sys
 if sys.platform == "linux":
     from tutor.run.linux import (
         ADOPTS,
+        HURRY,
         adopt_orphans,
         descendants,
         die_with_parent,
         end_when_closed,
         limit_memory,
+        mark,
+        marked,
+        new_mark,
         offer_to_oom_killer,
         oom_kills,
         proportional,
@@ -22,11 +26,15 @@ if sys.platform == "linux":
 else:
     from tutor.run.posix import (
         ADOPTS,
+        HURRY,
         adopt_orphans,
         descendants,
         die_with_parent,
         end_when_closed,
         limit_memory,
+        mark,
+        marked,
+        new_mark,
         offer_to_oom_killer,
         oom_kills,
         proportional,
@@ -37,11 +45,15 @@ else:
 
 __all__ = [
     "ADOPTS",
+    "HURRY",
     "adopt_orphans",
     "descendants",
     "die_with_parent",
     "end_when_closed",
     "limit_memory",
+    "mark",
+    "marked",
+    "new_mark",
     "offer_to_oom_killer",
     "oom_kills",
     "proportional",

@@ -31,6 +31,9 @@ from tutor.run.scratch import remove_scratch
 POLL_SECONDS = 0.1
 """How often the processes of a snippet are counted."""
 
+LAST_WORDS = 0.25
+"""Seconds that a program that is to be ended gets to send its last events."""
+
 
 class Warden:
     """Watches a child until it has ended, then ends whatever it started."""
@@ -69,6 +72,8 @@ class Warden:
         left = self._family.end((self._child,))
         status = self._family.statuses.get(self._child, signal.SIGKILL)
         code = os.waitstatus_to_exitcode(status)
+        if system.HURRY is not None and code == -system.HURRY:
+            code = -signal.SIGKILL  # It had no handler, and was to be killed in any case.
         with contextlib.suppress(OSError):
             self._control.sendall(GONE.pack(code, self._reason, left))
         if self._scratch is not None:
@@ -88,6 +93,7 @@ class Warden:
         for command in commands:
             kind = command[:1]
             if kind == KILL:
+                self._hurry()
                 return False
             if kind == INTERRUPT:
                 self._interrupt()
@@ -97,6 +103,22 @@ class Warden:
                 self._base = system.resident(self._child)
                 self._next_count = time.monotonic() + POLL_SECONDS
         return True
+
+    def _hurry(self) -> None:
+        """Let the child send what it has not sent yet; it kills itself when it has."""
+        if system.HURRY is None:
+            return
+        with contextlib.suppress(OSError):
+            os.kill(self._child, system.HURRY)
+            os.kill(self._child, signal.SIGCONT)
+        until = time.monotonic() + LAST_WORDS
+        while self._child not in self._family.statuses:
+            left = until - time.monotonic()
+            if left <= 0 or not select.select([self._wake], [], [], left)[0]:
+                return
+            with contextlib.suppress(BlockingIOError):
+                os.read(self._wake, 4096)
+            self._family.reap()
 
     def _interrupt(self) -> None:
         """What Ctrl-C does in a terminal: SIGINT to the whole group."""

@@ -37,6 +37,9 @@ from tutor.trace.state import (
 from tutor.trace.sweep import SWEEP, sweep
 from tutor.trace.writes import Savers, thinned, too_many
 
+DEEPEST = 64
+"""Frames in a site at most: the outermost quarter, and the rest nearest to where it is."""
+
 KEPT_DEAD = 4096
 """Nodes kept after their death, so that the graph of a finished line can still be shown."""
 
@@ -117,9 +120,12 @@ class Folder:
 
     @property
     def site(self) -> Site:
-        """Where the program is: the whole user stack."""
+        """Where the program is: the user stack, without the middle of a very deep one."""
         if self._site is None:
-            self._site = tuple(frame.place for frame in self._stack)
+            stack = self._stack
+            if len(stack) > DEEPEST:  # each op of a deep recursion would keep a site as deep
+                stack = [*stack[: DEEPEST // 4], *stack[-(DEEPEST - DEEPEST // 4) :]]
+            self._site = tuple(frame.place for frame in stack)
         return self._site
 
     def state(self) -> State:
