@@ -112,10 +112,14 @@ def explain(
         if place is not None:
             _writable(place, None if module is not None else file)
     stream = sys.stderr if form != "text" and out is None else sys.stdout
-    diagnosis = _diagnose(program, verify, stream)
-    if save is not None:
-        _save(diagnosis, save)
-    _write(diagnosis, form, out)
+    from tutor.run import Cancel
+
+    cancel = Cancel()
+    with _interrupts(cancel):  # until the report is out: a third Ctrl-C must not take that away
+        diagnosis = _diagnose(program, verify, stream, cancel)
+        if save is not None:
+            _save(diagnosis, save)
+        _write(diagnosis, form, out)
     return 0 if diagnosis.healthy else 1
 
 
@@ -151,36 +155,35 @@ def _save(diagnosis: Diagnosis, path: Path) -> None:
         raise click.ClickException(f"{path} cannot be written: {error.strerror}.") from None
 
 
-def _diagnose(program: Program, verify: bool | None, stream: Any) -> Diagnosis:
+def _diagnose(program: Program, verify: bool | None, stream: Any, cancel: Cancel) -> Diagnosis:
     from tutor.diagnose import diagnose
-    from tutor.run import Cancel, Runner
+    from tutor.run import Runner
 
     def show(number: int, data: bytes) -> None:
         target = stream if number == 1 else sys.stderr
         target.buffer.write(data)
         target.buffer.flush()
 
-    cancel = Cancel()
     runner = Runner()
     try:
-        with _interrupts(cancel):
-            return diagnose(program, runner, verify=verify, on_output=show, cancel=cancel)
+        return diagnose(program, runner, verify=verify, on_output=show, cancel=cancel)
     finally:
         runner.close()
 
 
 @contextmanager
 def _interrupts(cancel: Cancel) -> Iterator[None]:
-    """Ctrl-C ends the script, not us: what was seen so far is explained."""
+    """Ctrl-C and SIGTERM end the script, not us: what was seen so far is explained."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         cancel.set()
 
-    before = signal.signal(signal.SIGINT, stop)
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _writable(out: Path, script: str | None) -> None:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 MOST_LINES = 100_000
 """A source with more lines than this is refused."""
 
+MOST_BYTES = 8 * 1024 * 1024
+"""And one with more bytes, of which no more are read: it may be a device without an end."""
+
 STDIN = "<stdin>"
 
 
@@ -29,8 +32,9 @@ def module_program(name: str, args: tuple[str, ...], timeout: float | None) -> P
         raise click.UsageError(f"{name} is a file, not a module. Leave -m out.")
     if not all(part.isidentifier() for part in name.split(".")):
         raise click.UsageError(f"{name!r} is no name of a module. One looks like package.module.")
+    folder = _surroundings(name, *args)
     return Program(
-        (), profile="script", argv=args, module=name, cwd=os.getcwd(), timeout=timeout, seed=None
+        (), profile="script", argv=args, module=name, cwd=folder, timeout=timeout, seed=None
     )
 
 
@@ -38,23 +42,42 @@ def file_program(file: str, args: tuple[str, ...], timeout: float | None) -> Pro
     """A script, as `python FILE` runs it. Raises `click.ClickException` with what to do."""
     from tutor.trace import Program, Source
 
+    folder = _surroundings(file, *args)
     if file == "-":
         if sys.stdin.isatty():
             click.echo(
                 "Type or paste the script, then press Ctrl-D on a line of its own.", err=True
             )
-        path, text = STDIN, decoded(sys.stdin.buffer.read(), "Standard input")
+        path, text = STDIN, decoded(sys.stdin.buffer.read(MOST_BYTES + 1), "Standard input")
     else:
         path, text = _found(Path(file))
     return Program(
         (Source(path, text),),
         profile="script",
         argv=args,
-        cwd=os.getcwd(),
+        cwd=folder,
         timeout=timeout,
         seed=None,
         name=file,
     )
+
+
+def _surroundings(*words: str) -> str:
+    """The current folder, where it is there and all words are text. Raises `ClickException`."""
+    try:
+        folder = os.getcwd()
+    except OSError:
+        raise click.ClickException(
+            "The folder that you are in is no longer there. Go to another one."
+        ) from None
+    for word in (folder, *words):
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise click.ClickException(
+                f"{word!a} is not UTF-8, as names and words must be here. Rename it."
+            ) from None
+    return folder
 
 
 def read_script(path: Path) -> str:
@@ -87,7 +110,9 @@ def _bytes(path: Path) -> bytes:
     if path.is_dir():
         raise click.ClickException(f"{path} is a folder. Name the script in it.")
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            # An archive may be large; what is no regular file may have no end.
+            return file.read() if path.is_file() else file.read(MOST_BYTES + 1)
     except FileNotFoundError:
         raise click.ClickException(f"There is no file {path}.") from None
     except (OSError, ValueError) as error:
@@ -107,6 +132,11 @@ def decoded(data: bytes, name: str) -> str:
         )
     if b"\0" in data:
         raise click.ClickException(f"{name} holds NUL bytes: it is no Python source.")
+    if len(data) > MOST_BYTES:
+        raise click.ClickException(
+            f"{name} is larger than {MOST_BYTES // (1024 * 1024)} MiB, "
+            "which is the most that can be explained."
+        )
     rows = iter(data.splitlines(keepends=True))
     try:
         encoding, _ = tokenize.detect_encoding(lambda: next(rows, b""))
