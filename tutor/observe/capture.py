@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 import warnings
+from contextlib import suppress
 from typing import Any
 
 from tutor.observe.log import Log
@@ -14,26 +15,31 @@ KEPT = 256 * 1024
 """Bytes of output that become events; all of it still goes to the descriptor."""
 
 
-class _Tee(io.FileIO):
-    """A raw stream that tells the log what passes."""
+class _Tee(io.BufferedWriter):
+    """A buffer that tells the log what passes.
+
+    Not the raw stream beneath it: a KeyboardInterrupt that came in a `write` of ours there, after
+    the data went out, would have the buffer send them again.
+    """
 
     def __init__(self, descriptor: int, log: Log, kept: list[int]) -> None:
-        super().__init__(descriptor, "wb", closefd=False)
+        super().__init__(io.FileIO(descriptor, "wb", closefd=False), 8192)
         self._stream = descriptor
         self._log = log
         self._kept = kept
 
     def write(self, data: Any) -> int:
-        written = super().write(data) or 0
+        written = super().write(data)
         room = min(written, KEPT - self._kept[0])
         if room > 0:
             self._kept[0] += room
-            text = bytes(data[:room]).decode("utf-8", "replace")
-            if self._log.events and type(self._log.events[-1]) is ev.Output:
+            text = bytes(memoryview(data).cast("B")[:room]).decode("utf-8", "replace")
+            with suppress(IndexError):  # another thread has sent them meanwhile
                 last = self._log.events[-1]
-                if last.stream == self._stream and len(last.text) < 4096:
-                    text = last.text + text
+                known = last if type(last) is ev.Output else None
+                if known and known.stream == self._stream and len(known.text) < 4096:
                     self._log.events.pop()
+                    text = known.text + text
             self._log.add(ev.Output(self._stream, text))
         return written
 
@@ -53,7 +59,7 @@ class Capture:
             ("stderr", 2, "backslashreplace"),
         ):
             stream = io.TextIOWrapper(
-                io.BufferedWriter(_Tee(descriptor, self._log, self._kept), 8192),
+                _Tee(descriptor, self._log, self._kept),
                 encoding=encoding,
                 errors=errors,
                 line_buffering=True,
