@@ -128,7 +128,8 @@ def saved(file: str) -> bool:
     from tutor.trace.file import is_trace
 
     try:
-        return file != "-" and is_trace(Path(file))
+        # A pipe can be read only once, and it may be the script.
+        return file != "-" and Path(file).is_file() and is_trace(Path(file))
     except OSError:
         return False
 
