@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -311,21 +312,30 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def abused(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Runner]:
-    """One runner for all of this; what it is asked for is here, and its folder is empty after."""
-    folder = tmp_path_factory.mktemp("scratch")
+@contextmanager
+def running(backend: str, folder: Path) -> Iterator[Runner]:
+    """One runner for all of a back end's runs; afterwards the folder of their folders is empty."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("PYTHONPYCACHEPREFIX")  # torch's own bytecode stands beside its sources
         patch.setattr(tempfile, "tempdir", str(folder))
-        with Runner(backend=request.param, observer=LEAN, limits=LIMITS) as runner:
+        with Runner(backend=backend, observer=LEAN, limits=LIMITS) as runner:
             yield runner
             end = runner.run(Program((Source("snippet.py", NEXT),))).end
             assert end is not None
             assert (end.outcome, end.output) == ("ok", "tensor([2., 2.])\n")
     assert list(folder.iterdir()) == []
+
+
+@pytest.fixture(scope="module")
+def forking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
+    with running("fork", tmp_path_factory.mktemp("scratch")) as runner:
+        yield runner
+
+
+@pytest.fixture(scope="module")
+def sparing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
+    with running("spare", tmp_path_factory.mktemp("scratch")) as runner:
+        yield runner
 
 
 def program(code: str, profile: str, folder: Path, timeout: float = 20.0) -> Program:
@@ -379,16 +389,23 @@ ALSO_WITH_SPARES = (
 )
 """Each of these costs an import of torch, so what no back end can change is not run twice."""
 
-TOGETHER = [
-    *(("fork", name, profile) for name, abuse in CASES.items() for profile in abuse.profiles),
-    *(("spare", name, CASES[name].profiles[0]) for name in ALSO_WITH_SPARES),
-]
+
+@pytest.mark.parametrize(
+    ("name", "profile"),
+    [(name, profile) for name, abuse in CASES.items() for profile in abuse.profiles],
+)
+def test_it_ends_as_a_result(forking: Runner, tmp_path: Path, name: str, profile: str) -> None:
+    check(forking, name, profile, tmp_path)
 
 
-@pytest.mark.parametrize(("abused", "name", "profile"), TOGETHER, indirect=["abused"])
-def test_it_ends_as_a_result(abused: Runner, tmp_path: Path, name: str, profile: str) -> None:
+@pytest.mark.parametrize("name", ALSO_WITH_SPARES)
+def test_it_ends_so_with_spares_too(sparing: Runner, tmp_path: Path, name: str) -> None:
+    check(sparing, name, CASES[name].profiles[0], tmp_path)
+
+
+def check(runner: Runner, name: str, profile: str, tmp_path: Path) -> None:
     abuse = CASES[name]
-    trace = abused.run(program(abuse.code, profile, tmp_path, abuse.timeout))
+    trace = runner.run(program(abuse.code, profile, tmp_path, abuse.timeout))
     end = trace.end
     assert end is not None
     found = (end.outcome, end.code, end.signal)
@@ -400,4 +417,4 @@ def test_it_ends_as_a_result(abused: Runner, tmp_path: Path, name: str, profile:
         assert (abuse.output or "") in end.output
     assert (trace.raised.kind if trace.raised else "") == abuse.raised
     assert abuse.check(trace)
-    goes_on(abused)
+    goes_on(runner)
