@@ -316,7 +316,9 @@ CASES = {
 def running(backend: str, folder: Path) -> Iterator[Runner]:
     """One runner for all of a back end's runs; afterwards the folder of their folders is empty."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("PYTHONPYCACHEPREFIX")  # torch's own bytecode stands beside its sources
+        patch.delenv(
+            "PYTHONPYCACHEPREFIX", raising=False
+        )  # torch's own bytecode stands beside its sources
         patch.setattr(tempfile, "tempdir", str(folder))
         with Runner(backend=backend, observer=LEAN, limits=LIMITS) as runner:
             yield runner
