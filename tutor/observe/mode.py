@@ -36,6 +36,7 @@ _gettrace, _settrace, _getframe = sys.gettrace, sys.settrace, sys._getframe
 _grad_enabled = torch.is_grad_enabled
 _inference_enabled = torch.is_inference_mode_enabled
 _Tensor = torch.Tensor
+_ONLY_TENSOR = (torch.Tensor,)  # what a method's own tensor counts as, though it is no subclass
 _handle = torch.overrides.handle_torch_function.__code__
 
 
@@ -104,14 +105,15 @@ class Watch(TorchFunctionMode):
         if kwargs is None:
             kwargs = _NO_KWARGS
         unheard = None
-        if types:  # what we ask of the program's own classes must not run their code
+        foreign = types and types != _ONLY_TENSOR
+        if foreign:  # what we ask of the program's own classes must not run their code
             unheard = torch._C.DisableTorchFunction()
             unheard.__enter__()
             call = heard(call)
         try:
             if info is None:
                 info = info_of(func)
-            if info.plain and not types and not self.packing:
+            if info.plain and not foreign and not self.packing:
                 if self.talkative or _grad_enabled() or self.stack.is_user(code):
                     return self._plain(info, caller, call, func, args, kwargs)
                 return self._quiet(info, caller, call, func, args, kwargs)
