@@ -361,6 +361,50 @@ async def test_one_pane_at_80_by_24_and_the_finding_under_the_code(make):
         assert "Keep the value" in text
 
 
+@pytest.mark.parametrize("place", ["guess", "repair"])
+async def test_the_text_stands_over_the_code_it_speaks_of(make, place):
+    app = make(f"try.every-kind/{place}")
+    async with app.run_test(size=NARROW) as pilot:
+        text = await settle(pilot)
+        said = app.screen.step.text.strip().replace("`", "")
+        assert text.index(said[:30]) < text.index("y.sum().backward()")
+        text = await press(pilot, "d")
+        assert said[:30] not in text
+        assert "y.sum().backward()" in text
+        assert not app.screen.typing, "d looks at the code, i edits it"
+        assert said[:30] in await press(pilot, "x")
+
+
+async def test_a_question_and_its_choices_are_answered_where_it_starts(make, services):
+    app = make("try.every-kind/guess")
+    async with app.run_test(size=NARROW) as pilot:
+        text = await settle(pilot)
+        assert "1 ○ It stops with an error." in text
+        text = await press(pilot, "2")
+        assert "What will the last line do?" in text
+        assert "2 ● x.grad becomes exp(x)." in text
+        text = await press(pilot, "enter")
+        assert services.tried[0][1] == "right"
+        assert "The run says" in text
+
+
+async def test_a_notice_is_gone_with_its_step_and_under_the_help(make):
+    app = make()
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        text = await settle(pilot)
+        bars = text.split("\n")[-2:]
+        await press(pilot, "c")
+        assert "Nothing is blamed" in await notice(pilot)
+        assert screen_text(app).split("\n")[-2:] == bars, "time and keys stay in sight"
+        await press(pilot, "n")
+        await pilot.pause()
+        assert "Nothing is blamed" not in screen_text(app)
+        await press(pilot, "c")
+        assert "Nothing is blamed" in await notice(pilot)
+        await press(pilot, "question_mark")
+        assert not app.screen.query("Toast")
+
+
 async def test_all_panes_at_200_by_60(make):
     app = make()
     async with app.run_test(size=WIDE) as pilot:

@@ -102,11 +102,20 @@ WORK_KEYS: tuple[KeySpec, ...] = (
     ),
     _spec(
         "prose",
-        "f2",
-        "F2",
+        "x,f2",
+        "x  F2",
         "show('lesson')",
         "The lesson's text",
         "Go to the text of the step.",
+        "Panes",
+    ),
+    _spec(
+        "code",
+        "d",
+        "d",
+        "show('code')",
+        "The code",
+        "Look at the code, and at what is asked about it.",
         "Panes",
     ),
     _spec(

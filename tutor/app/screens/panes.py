@@ -251,6 +251,7 @@ class PanesScreen(Screen[None]):
         strip = self.query_one("#tabs", TabStrip)
         strip.tabs = tuple(Tab(name, TITLES[name]) for name in self.panes())
         strip.active = self.pane
+        self.set_class(self.pane == "lesson", "-reading")
         active = self.frame_of(self.pane)
         for frame in self.query(".frame"):
             frame.set_class(frame is active, "-active")
@@ -274,7 +275,8 @@ class PanesScreen(Screen[None]):
         if self.has_class("-zoomed"):
             self.zoom_to(self.frame_of(pane))
         widget = self.widget_of(pane)
-        if pane == "code" and widget is self.editor and self.narrow:
+        alone = self.narrow or self.has_class("-zoomed")
+        if pane == "code" and widget is self.editor and alone:
             self.set_focus(None)
         else:
             self.call_after_refresh(self.focus_on, widget)

@@ -119,6 +119,8 @@ class StepScreen(WorkScreen):
 
     def open_step(self, index: int) -> None:
         """Go to a step, with its code and what its last run showed."""
+        # What was said about the step before is over, and would cover this one.
+        self.app.clear_notifications()
         self.stop_run()
         self.index = index
         step, doing = self.step, self.doing
@@ -126,6 +128,7 @@ class StepScreen(WorkScreen):
         self.set_class(step.kind == "choice", "-question")
         self.set_class(step.kind == "order", "-order")
         self.set_class(step.kind in ("predict", "fill"), "-asked")
+        self.set_class(step.runs and step.kind != "choice", "-coded")
         self.services.progress.opened(self.lesson.id, step.id)
         self.editor.read_only = not step.editable
         with self.prevent_changes():
@@ -225,7 +228,7 @@ class StepScreen(WorkScreen):
 
     def done_words(self) -> str:
         if self.step.after:
-            return "Done. F2 shows what it means; n goes on."
+            return "Done. x shows what it means; n goes on."
         return super().done_words()
 
     def before_run(self) -> str:
@@ -321,7 +324,8 @@ class StepScreen(WorkScreen):
         if found is None or self._decided():
             return
         self.draft(picked=pick(self.step, self.doing.picked, *found))
-        self.pane = "code"
+        if not self.has_class("-reading"):  # there the choices stand under the question
+            self.pane = "code"
         view = self.query_one("#answers", AnswersView)
         self.call_after_refresh(self.focus_on, view)
         self.call_after_refresh(view.go_to, "commit")

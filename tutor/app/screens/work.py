@@ -275,6 +275,7 @@ class WorkScreen(PanesScreen):
         """The help page, about the pane in focus first."""
         from tutor.app.screens.help import HelpScreen
 
+        self.app.clear_notifications()
         self.app.push_screen(HelpScreen(self.pane, self.glyphs))
 
     def shared_keys(self) -> tuple[Key, ...]:
