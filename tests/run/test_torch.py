@@ -41,3 +41,13 @@ def test_more_memory_than_allowed(real_runner):
     assert (trace.end.outcome, trace.end.code) == ("out-of-memory", 1)
     assert trace.end.output.startswith("refused\n")
     assert "DefaultCPUAllocator" in trace.raised.message
+
+
+@pytest.mark.parametrize("block", ["time.sleep(100)", "while True: pass"])
+def test_what_came_before_a_hang_is_seen(real_runner, block):
+    """Nothing more is said by the program, so nothing may still be waiting for company."""
+    code = f"import time, torch\nx = torch.ones(3)\ny = x * 2\nprint('now')\n{block}"
+    trace = real_runner.run(snippet(code, timeout=2))
+    assert (trace.end.outcome, trace.last.text) == ("timeout", "now\n")
+    assert [op.event.func for op in trace.ops][-1] == "Tensor.mul"
+    assert trace.last.stack[-1].line == 5
