@@ -109,7 +109,7 @@ async def test_time_takes_every_pane_and_the_editor_along(make):
         await settle(pilot)
         await press(pilot, "r", "v")
         text = await press(pilot, "left_square_bracket", "left_square_bracket")
-        assert "before line 2 · op 1 of 4" in text
+        assert "before line 2 · torch call 1 of 4" in text
         assert "✓ kept by Exp 1" in text
         assert app.screen.editor.here == 2
         text = await press(pilot, "right_square_bracket", "right_square_bracket")
@@ -141,7 +141,7 @@ async def test_c_goes_to_the_cause_in_code_and_time(make, services):
         await settle(pilot)
         text = await press(pilot, "r", "c")
         assert app.screen.editor.cursor_location[0] == 1
-        assert "after add_, line 2 · op 2 of 4" in text
+        assert "after add_, line 2 · torch call 2 of 4" in text
 
 
 def made_verdict():
@@ -167,6 +167,8 @@ async def test_a_prediction_is_committed_then_the_two_answers_stand_side_by_side
         assert "The run says" in text
         assert "✗ x.grad becomes exp(x)." in text
         assert "✓ It stops with an error." in text
+        assert "◆ The run says otherwise." in text
+        assert "Done" not in text
         assert "The counter had moved on." in text
         assert app.screen.view == "versions"
 
@@ -403,6 +405,18 @@ async def test_a_notice_is_gone_with_its_step_and_under_the_help(make):
         assert "Nothing is blamed" in await notice(pilot)
         await press(pilot, "question_mark")
         assert not app.screen.query("Toast")
+
+
+@pytest.mark.parametrize("place", ["guess", "repair"])
+async def test_help_and_quit_are_always_at_the_bottom_and_hints_while_there_are_any(make, place):
+    app = make(f"try.every-kind/{place}")
+    async with app.run_test(size=NARROW) as pilot:
+        for keys in ((), ("1", "r"), ("c",)):
+            last = (await press(pilot, *keys)).split("\n")[-1]
+            assert last.endswith("? help  q quit")
+            assert ("h hint" in last) == (place == "repair")
+        last = (await press(pilot, "h", "h")).split("\n")[-1]
+        assert "h hint" not in last, "both hints are on the screen"
 
 
 async def test_all_panes_at_200_by_60(make):

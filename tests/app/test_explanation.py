@@ -75,6 +75,13 @@ def test_done_is_said_first():
     )
 
 
+def test_a_wrong_prediction_is_not_headed_as_done():
+    right = Verdict("passed", (), chosen_right=True)
+    wrong = Verdict("passed", (), chosen_right=False)
+    assert text(made.healthy_trace(), (), right).startswith("✓ Done. You and the run agree.")
+    assert text(made.healthy_trace(), (), wrong).startswith("◆ The run says otherwise.")
+
+
 def test_fixes_of_other_files_and_refuted_ones_are_not_offered():
     finding = made.inplace_finding()
     elsewhere = Fix("there", (Edit("setup.py", 1, 1, "x"),))

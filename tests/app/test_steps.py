@@ -57,7 +57,7 @@ def test_nothing_can_be_committed_before_a_choice(step):
     guess = step("guess")
     assert answer_of(guess, {}) is None
     assert lines(choice_rows(guess, {}, None, 60))[-1] == (
-        "Pick with 1 to 2, then commit and run with Enter."
+        "Press 1 or 2 to pick, then Enter to commit and run."
     )
     assert answer_of(guess, pick(guess, {}, *numbered(guess, 1))) == "raises"
     assert numbered(guess, 3) is None

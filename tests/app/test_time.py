@@ -14,16 +14,16 @@ def walk(trace):
 
 def test_the_stops_of_the_failing_program_in_order():
     assert walk(made.failing_trace()) == [
-        "before line 1 · op 0 of 4",
-        "after exp, line 1 · op 1 of 4",
-        "before line 2 · op 1 of 4",
-        "after add_, line 2 · op 2 of 4",
-        "before line 3 · op 2 of 4",
-        "after sum, line 3 · op 3 of 4",
+        "before line 1 · torch call 0 of 4",
+        "after exp, line 1 · torch call 1 of 4",
+        "before line 2 · torch call 1 of 4",
+        "after add_, line 2 · torch call 2 of 4",
+        "before line 3 · torch call 2 of 4",
+        "after sum, line 3 · torch call 3 of 4",
         "backward step 1 of 3: SumBackward0",
         "backward step 2 of 3: AddBackward0",
         "backward step 3 of 3: ExpBackward0",
-        "after backward, line 3 · op 4 of 4",
+        "after backward, line 3 · torch call 4 of 4",
         "end: RuntimeError at line 3",
     ]
 
@@ -36,7 +36,7 @@ def test_the_setup_is_no_part_of_the_walk():
 
 def test_rounds_of_a_loop_are_counted():
     words = walk(made.founding_trace())
-    assert "before line 5·3 · op 4 of 8" in words
+    assert "before line 5·3 · torch call 4 of 8" in words
 
 
 def test_steps_by_kind_end_at_the_edges():

@@ -102,6 +102,17 @@ def test_no_names_no_tensors():
 # -- output ------------------------------------------------------------------------------
 
 
+def test_before_the_end_nothing_is_said_of_what_comes_later():
+    trace = made.healthy_trace()
+    start = trace.at(timeline(trace).stops[0].moment)
+    assert lines(output_rows(trace, start, 70)) == ["Nothing was printed up to here."]
+    assert lines(output_rows(trace, trace.last, 70))[0] == "done"
+    assert lines(version_rows(trace, start, 200)) == [
+        "Up to here no counter has moved and no node keeps a tensor. "
+        "Each tensor has a version counter; every in-place write adds one."
+    ]
+
+
 def test_output_warning_and_traceback_each_once():
     trace = made.failing_trace()
     text = lines(output_rows(trace, trace.last, 70, "snippet.py"))

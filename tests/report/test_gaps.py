@@ -76,7 +76,7 @@ def test_the_slider_stops_before_the_gap_says_how_much_is_missing_and_goes_on_af
     assert place is not None
     assert place.iteration[0] >= 992
     assert moment_words(long, line, after).endswith("of 1 001")
-    assert moment_words(long, line, line.end) == "end of the run · 1 001 ops"
+    assert moment_words(long, line, line.end) == "end of the run · 1 001 torch calls"
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,8 @@ def choice_rows(
     if ready:
         rows.append(Row((Span(f"[Enter] {does}", "link"),), action="commit", key="commit"))
     else:
-        words = f"Pick with 1 to {number}, then {does} with Enter."
+        which = "1" if number == 1 else "1 or 2" if number == 2 else f"a number from 1 to {number}"
+        words = f"Press {which} to pick, then Enter to {does}."
         rows += [Row(line) for line in wrap((Span(words, "dim"),), width)]
     return rows
 

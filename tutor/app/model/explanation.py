@@ -62,10 +62,12 @@ def verdict_rows(verdict: Verdict, width: int, glyphs: Glyphs = UNICODE) -> Iter
     """Whether the step is done; each check that is not, with what was wanted and found."""
     if verdict.done:
         words = "Done. Everything that was asked holds." if verdict.checks else "It ran."
-        if verdict.chosen_right is not None:
-            agreed = verdict.chosen_right
-            words = "Done. You and the run agree." if agreed else "Done. The run says otherwise."
-        spans = (Span(f"{glyphs.ok} ", "good"), Span(words, "strong"))
+        sign = Span(f"{glyphs.ok} ", "good")
+        if verdict.chosen_right:
+            words = "Done. You and the run agree."
+        elif verdict.chosen_right is False:
+            sign, words = Span(f"{glyphs.mark} ", "warn"), "The run says otherwise."
+        spans = (sign, Span(words, "strong"))
         for part, line in enumerate(wrap(spans, width, "  ")):
             yield Row(line, key=f"verdict {part}")
         return
@@ -226,6 +228,8 @@ def sentence(
     if trace is None:
         return "", "dim"
     if verdict is not None and verdict.done:
+        if verdict.chosen_right is False:
+            return "The run says otherwise. n goes on.", "warn"
         return "Done. n goes on.", "good"
     worst = next((f for f in findings if f.severity != "note"), None)
     if worst is not None:

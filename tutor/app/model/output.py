@@ -35,7 +35,8 @@ def output_rows(trace: Trace, state: State, width: int, main: str = "") -> list[
             rows.append(BLANK)
         rows += traceback_rows(raised.traceback or f"{raised.kind}: {raised.message}", width, main)
     if not rows:
-        rows = [Row((Span("Nothing was printed.", "dim"),))]
+        none = "Nothing was printed." if at_end else "Nothing was printed up to here."
+        rows = [Row((Span(none, "dim"),))]
     if at_end and trace.end is not None:
         rows += _ending(trace, width)
     return rows

@@ -64,6 +64,8 @@ def prose_of(step: AnyStep, work: Work, hints: Sequence[str]) -> str:
         parts.append(f"**Hint {number} of {len(hints)}**  \n{hint.strip()}")
     if work.standing in ("done", "skipped") and step.after.strip():
         said = "Skipped." if work.standing == "skipped" else "Done."
+        if work.attempt is not None and work.attempt.verdict.chosen_right is False:
+            said = "The run says otherwise."
         parts.append(f"**{said}**  \n{step.after.strip()}")
     if work.solution and step.solution:
         solution = f"**A solution**\n\n```python\n{step.solution.rstrip()}\n```"

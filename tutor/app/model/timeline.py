@@ -101,7 +101,7 @@ def timeline(trace: Trace) -> Timeline:
 
 
 def moment_words(trace: Trace, line: Timeline, moment: int) -> str:
-    """Where the run stands at a moment: "before line 3 · call 4 of 4"."""
+    """Where the run stands at a moment: "before line 3 · torch call 4 of 4"."""
     if moment >= line.end:
         return _end_words(trace, line)
     stop = line.at(moment)
@@ -123,9 +123,10 @@ def moment_words(trace: Trace, line: Timeline, moment: int) -> str:
     if gap is not None:
         return f"{words} · then {gap_words(gap)}"
     if trace.gaps:
-        return f"{words} · op {number(trace.at(moment).op + 1)} of {number(trace.last.op + 1)}"
+        count = number(trace.at(moment).op + 1)
+        return f"{words} · torch call {count} of {number(trace.last.op + 1)}"
     done = bisect_right(line.ops, moment)
-    return f"{words} · op {done} of {len(line.ops)}" if line.ops else words
+    return f"{words} · torch call {done} of {len(line.ops)}" if line.ops else words
 
 
 def _end_words(trace: Trace, line: Timeline) -> str:
@@ -139,4 +140,4 @@ def _end_words(trace: Trace, line: Timeline) -> str:
     if outcome not in (None, "ok"):
         return f"end: {outcome}"
     count = trace.last.op + 1 if trace.gaps else len(line.ops)
-    return f"end of the run · {number(count)} op{'' if count == 1 else 's'}"
+    return f"end of the run · {number(count)} torch call{'' if count == 1 else 's'}"

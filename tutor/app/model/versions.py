@@ -64,10 +64,10 @@ def version_rows(
     ]
     counters.sort(key=lambda c: (not c.writes, _first_moment(sharers.get(c.counter, ()))))
     if not counters:
-        words = (
-            "No counter has moved and no node keeps a tensor. Each tensor has a version counter; "
-            "every in-place write adds one."
-        )
+        here = "" if state.moment >= len(trace) else "Up to here "
+        none = "no counter has moved and no node keeps a tensor. "
+        every = "Each tensor has a version counter; every in-place write adds one."
+        words = (here + none if here else none.capitalize()) + every
         return [Row(line) for line in wrap((Span(words, "dim"),), width)]
     rows: list[Row] = []
     for number, counter in enumerate(counters[:SHOWN], 1):

@@ -59,8 +59,8 @@ class CourseScreen(Screen[None]):
             Key("Enter", "open", "pick"),
             Key("/", "search", "search"),
             Key("f", "free play", "free"),
-            Key("?", "help", "help"),
-            Key("q", "quit", "app.quit"),
+            Key("?", "help", "help", always=True),
+            Key("q", "quit", "app.quit", always=True),
         )
         self.query_one("#keys", KeyLine).view = Keys(keys)
         self.show_lessons()
@@ -137,6 +137,7 @@ class CourseScreen(Screen[None]):
     def action_help(self) -> None:
         from tutor.app.screens.help import HelpScreen
 
+        self.app.clear_notifications()
         self.app.push_screen(HelpScreen("course", self.glyphs))
 
     @on(KeyLine.Pressed)

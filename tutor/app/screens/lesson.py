@@ -47,6 +47,10 @@ class LessonScreen(StepScreen):
         else:
             self.notify("This is the first step. b shows all lessons.")
 
+    def _hints_left(self) -> bool:
+        """Whether there is a hint that is not shown yet."""
+        return self.doing.hints < len(hints_of(self.step, self.doing.attempt))
+
     def action_hint(self) -> None:
         """One more hint."""
         hints = hints_of(self.step, self.doing.attempt)
@@ -128,14 +132,14 @@ class LessonScreen(StepScreen):
 
     def keys_now(self) -> Keys:
         if self.index < 0:
-            return Keys((Key("q", "quit", "app.quit"),))
+            return Keys((Key("q", "quit", "app.quit", always=True),))
         if self.typing:
             inside = (
                 Key("F5", "stop" if self.running else "run", "run"),
                 Key("Esc", "leave the editor", "leave"),
-                Key("ctrl+t", "hint", "hint"),
+                *((Key("ctrl+t", "hint", "hint"),) if self._hints_left() else ()),
                 Key("F9", "next", "next"),
-                Key("F1", "help", "help"),
+                Key("F1", "help", "help", always=True),
             )
             return Keys(inside)
         done = self.doing.standing == "done"
@@ -147,15 +151,18 @@ class LessonScreen(StepScreen):
             keys = [*((ahead,) if done else ()), *self.shared_keys()]
             if self.step.editable:
                 keys.append(Key("i", "edit", "edit"))
+            if not done and self._hints_left():
+                keys.append(Key("h", "hint", "hint"))
             if not done:
-                keys += [Key("h", "hint", "hint"), ahead]
+                keys.append(ahead)
+            letters = "x d g t v o e" if self.narrow else "g t v o e"
             keys += [
-                Key("g t v o e", "panes", "show('graph')"),
+                Key(letters, "panes", "show('graph')"),
                 Key("[ ]", "time", "time('line',False)"),
             ]
         keys += [
             Key("b", "lessons", "course"),
-            Key("?", "help", "help"),
-            Key("q", "quit", "app.quit"),
+            Key("?", "help", "help", always=True),
+            Key("q", "quit", "app.quit", always=True),
         ]
         return Keys(tuple(keys))

@@ -208,9 +208,9 @@ class PanesScreen(Screen[None]):
             self.shown, self.before_run(), running=self.running, ready=self.services.ready
         )
 
-    def done_words(self) -> str:
-        """What to say under the code when the step is done."""
-        return "Done. n goes on."
+    def done_words(self, *, otherwise: bool) -> str:
+        """What to say under the code when the step is done, or the run said otherwise."""
+        return "The run says otherwise. n goes on." if otherwise else "Done. n goes on."
 
     def before_run(self) -> str:
         """What to do while nothing has run."""
@@ -221,12 +221,12 @@ class PanesScreen(Screen[None]):
         text, role = sentence(self.shown, self.words)
         verdict = self.shown.verdict
         if verdict is not None and verdict.done:
-            text = self.done_words()
+            text = self.done_words(otherwise=verdict.chosen_right is False)
         if self.edited:
             text = ""
-        sign = {"good": self.glyphs.ok, "bad": self.glyphs.bad, "warn": self.glyphs.bad}.get(
-            role, ""
-        )
+        done = verdict is not None and verdict.done
+        warns = self.glyphs.mark if done else self.glyphs.bad
+        sign = {"good": self.glyphs.ok, "bad": self.glyphs.bad, "warn": warns}.get(role, "")
         why = "  e: why" if role in ("bad", "warn") else ""
         spans: Spans = (Span(f"{sign} ", role), Span(text), Span(why, "link"))
         view.content = Content(partial(_sentence_rows, spans if text else ()))

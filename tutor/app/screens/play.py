@@ -177,7 +177,7 @@ class PlayScreen(WorkScreen):
             keys: tuple[Key, ...] = (
                 Key("F5", "stop" if self.running else "run", "run"),
                 Key("Esc", "leave the editor", "leave"),
-                Key("F1", "help", "help"),
+                Key("F1", "help", "help", always=True),
             )
             return Keys(keys)
         save = (Key("w", "save", "save"),) if self.file else ()
@@ -189,8 +189,8 @@ class PlayScreen(WorkScreen):
                 Key("g t v o e", "panes", "show('graph')"),
                 Key("[ ]", "time", "time('line',False)"),
                 Key("b", "lessons", "course"),
-                Key("?", "help", "help"),
-                Key("q", "quit", "app.quit"),
+                Key("?", "help", "help", always=True),
+                Key("q", "quit", "app.quit", always=True),
             )
         )
 

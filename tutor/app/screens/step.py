@@ -226,10 +226,11 @@ class StepScreen(WorkScreen):
         view.set_class(bool(asks(step)) or step.kind == "order", "-some")
         self.set_class(bool(asks(step)) and verdict is None, "-asking")
 
-    def done_words(self) -> str:
+    def done_words(self, *, otherwise: bool) -> str:
         if self.step.after:
-            return "Done. x shows what it means; n goes on."
-        return super().done_words()
+            said = "The run says otherwise." if otherwise else "Done."
+            return f"{said} x shows what it means; n goes on."
+        return super().done_words(otherwise=otherwise)
 
     def before_run(self) -> str:
         """What to do while nothing has run."""

@@ -153,7 +153,7 @@ class TimeBar(Bar):
         view, glyphs = self.view, self._glyphs
         if not view.shown:
             return (Span(" "), Span(view.words, "dim"))
-        keys = "  [ ] line  { } op  ( ) backward" if width >= 100 else ""
+        keys = "  [ ] line  { } call  ( ) backward" if width >= 100 else ""
         words = f" {view.words} "
         room = width - cell_len(words) - cell_len(keys) - 2
         if room < 12:
@@ -197,11 +197,20 @@ class TimeBar(Bar):
 
 @dataclass(frozen=True)
 class Key:
-    """A key to name at the bottom: how it is written, what it does, the action it runs."""
+    """A key to name at the bottom: how it is written, what it does, the action it runs.
+
+    `always`: other keys make room for it.
+    """
 
     label: str
     words: str
     action: str
+    always: bool = False
+
+    @property
+    def width(self) -> int:
+        """Cells, with the two that keep it apart from the next."""
+        return cell_len(self.label) + 1 + cell_len(self.words) + 2
 
 
 @dataclass(frozen=True)
@@ -226,13 +235,16 @@ class KeyLine(Bar):
 
     def _shown(self, width: int) -> list[tuple[Key, int]]:
         at = width_of(self.view.lead) + 1
+        room = width - at + 2  # nothing stands after the last one
+        room -= sum(key.width for key in self.view.keys if key.always)
         shown: list[tuple[Key, int]] = []
         for key in self.view.keys:
-            size = cell_len(key.label) + 1 + cell_len(key.words)
-            if at + size > width:
-                continue
+            if not key.always:
+                if key.width > room:
+                    continue
+                room -= key.width
             shown.append((key, at))
-            at += size + 2
+            at += key.width
         return shown
 
     def spans(self, width: int) -> Spans:
