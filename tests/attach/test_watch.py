@@ -302,6 +302,15 @@ def test_objects_die_when_they_would() -> None:
     assert len(run.trace) > 0
 
 
+def test_what_locals_gave_to_the_program_stays() -> None:
+    count = 3
+    kept = locals()
+    with tutor.watch():
+        x = torch.ones(2, requires_grad=True)
+        (x * count).sum().backward()
+    assert kept["count"] == 3
+
+
 def test_an_exit_stack_and_code_without_a_file() -> None:
     with ExitStack() as stack:
         run = stack.enter_context(tutor.watch())

@@ -167,10 +167,19 @@ def _is_main(frame: types.FrameType, namespace: dict[str, Any]) -> bool:
     return frame.f_code.co_name == "<module>" and frame.f_globals is namespace
 
 
+_OURS_ALONE = 3
+"""References to that dict where the function kept none: the frame's, ours, and the count's."""
+
+
 def _forget_locals(frame: types.FrameType) -> None:
-    """Let go of what a look at a function's locals holds on to, before Python 3.13: a copy."""
+    """Let go of what a look at a function's locals holds on to, before Python 3.13: a copy.
+
+    It is the same dict that `locals()` gave to the function: if that was kept, it stays.
+    """
     if frame.f_code.co_flags & _OPTIMIZED and sys.version_info < (3, 13):
-        frame.f_locals.clear()
+        copied = frame.f_locals
+        if sys.getrefcount(copied) <= _OURS_ALONE:
+            copied.clear()
 
 
 def cell_source(file: str) -> str | None:
