@@ -207,7 +207,6 @@ class _Nowhere:
     """The log after the end: whoever still tells something is told to stop tracing."""
 
     events: tuple[()] = ()
-    patience = 0
 
     def add(self, event: ev.Event) -> None:
         pass

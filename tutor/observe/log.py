@@ -22,12 +22,6 @@ BATCH = 1024
 LINGER = 0.02
 """Seconds that an event may wait for company before it is sent."""
 
-EARLY = 200
-"""Events that are sent line by line: a program may block, or die, in its first lines."""
-
-COMPANY = 32
-"""Events after those that wait without a look at the clock."""
-
 
 class Log:
     """Buffers events and writes them to a descriptor as frames.
@@ -50,17 +44,12 @@ class Log:
         self._writer = 0
         self.closed = False
         self.count = 0
-        self.patience = 0
-        """Events that may wait before `tick` is worth its call."""
         self.before: Callable[[], None] | None = None
         """Called before events are sent; it may add some."""
 
     def tick(self) -> None:
         """Send what waits if it is much, or old. Called between lines."""
-        if self.count < EARLY:
-            self.flush()
-        elif len(self.events) >= BATCH or monotonic() - self._sent > LINGER:
-            self.patience = COMPANY
+        if len(self.events) >= BATCH or monotonic() - self._sent > LINGER:
             self.flush()
 
     def flush(self) -> None:
