@@ -257,6 +257,47 @@ async def test_skip_enters_the_solution_and_goes_on(make, services):
     assert services.progress.status("try.every-kind", "repair", 1) == "skipped"
 
 
+async def test_the_solution_that_is_shown_is_put_into_the_code_by_a_key(make, services):
+    app = make()
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await settle(pilot)
+        await press(pilot, "U")
+        assert "s shows the solution first." in await notice(pilot)
+        assert app.screen.editor.text == made.FAILING.rstrip("\n")
+        text = await press(pilot, "s")
+        assert "U puts it into the code." in text
+        assert "U use the solution" in text.split("\n")[-1]
+        await press(pilot, "U")
+        assert app.screen.editor.text == made.HEALTHY.rstrip("\n")
+        assert services.progress.status("try.every-kind", "repair", 1) != "skipped"
+        app.screen.editor.undo()
+        assert app.screen.editor.text == made.FAILING.rstrip("\n")
+
+
+async def test_after_the_last_step_stands_what_is_open_and_what_comes_next(make, services):
+    app = make("try.every-kind/order")
+    async with app.run_test(size=NARROW) as pilot:
+        await settle(pilot)
+        text = await press(pilot, "n")
+        assert "0 of 6 steps are done." in text
+        assert "step 3, repair: Keep the value of y" in text
+        text = await press(pilot, "down", "down", "enter")
+        assert app.screen.step.id == "repair", "Enter on a step goes back to it"
+        await press(pilot, "n", "n", "n", "n", "escape")
+        assert app.screen.step.id == "order", "Escape stays"
+        await press(pilot, "n", "n")
+        assert app.screen.lesson.id == "try.second"
+
+
+async def test_z_says_why_it_does_nothing_where_one_pane_fills_the_screen(make):
+    app = make()
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await settle(pilot)
+        await press(pilot, "v", "z")
+        assert "One pane fills the screen already." in await notice(pilot)
+        assert not app.screen.has_class("-zoomed")
+
+
 # -- what is kept --------------------------------------------------------------------------
 
 

@@ -287,6 +287,15 @@ LESSON_KEYS: tuple[KeySpec, ...] = (
         "Lesson",
     ),
     _spec(
+        "use",
+        "U",
+        "U",
+        "use",
+        "Use the solution",
+        "Put the solution that is shown into the code. ctrl+z in the editor undoes it.",
+        "Lesson",
+    ),
+    _spec(
         "skip",
         "S",
         "S",

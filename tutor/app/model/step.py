@@ -70,7 +70,8 @@ def prose_of(step: AnyStep, work: Work, hints: Sequence[str]) -> str:
     if work.solution and step.solution:
         solution = f"**A solution**\n\n```python\n{step.solution.rstrip()}\n```"
         others = "".join(f"\n\nor\n\n```python\n{code.rstrip()}\n```" for code in step.also)
-        parts.append(solution + others)
+        use = "\n\n`U` puts it into the code." if step.editable else ""
+        parts.append(solution + others + use)
     return "\n\n".join(parts)
 
 

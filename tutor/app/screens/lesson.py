@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
 from tutor.app.keys import LESSON_KEYS, WORK_KEYS, bindings
 from tutor.app.model.answers import shuffled
-from tutor.app.model.step import hints_of
+from tutor.app.model.step import NOUNS, hints_of
 from tutor.app.screens.step import StepScreen
 from tutor.app.widgets.bars import Key, Keys
+
+if TYPE_CHECKING:
+    from tutor.app.model.closing import Closing
 
 
 class LessonScreen(StepScreen):
@@ -34,11 +37,33 @@ class LessonScreen(StepScreen):
         if self.index + 1 < len(self.lesson.steps):
             self.open_step(self.index + 1)
             return
+        from tutor.app.screens.closing import ClosingScreen
+
+        self.stop_run()
+        self.app.clear_notifications()
+        self.app.push_screen(ClosingScreen(self._last_page(), self.glyphs), self._go_from_last)
+
+    def _last_page(self) -> Closing:
+        """What the page after the last step says."""
+        from tutor.app.model.closing import Closing
+
         following = self.services.pack().after(self.lesson.id)
-        if following is None:
-            self.notify("That was the last lesson. b shows them all.")
-        else:
+        steps = tuple(
+            (stands, NOUNS[step.kind], step.text)
+            for step, stands in zip(self.lesson.steps, self.standings(), strict=True)
+        )
+        return Closing(self.lesson.title, steps, following.title if following else "")
+
+    def _go_from_last(self, chosen: str | None) -> None:
+        """Go where the learner chose to go from the page after the last step."""
+        verb, _, place = (chosen or "").partition(" ")
+        following = self.services.pack().after(self.lesson.id)
+        if verb == "step":
+            self.open_step(int(place))
+        elif verb == "next" and following is not None:
             self.tutor.open_lesson(following.id)
+        elif verb:
+            self.tutor.open_course()
 
     def action_previous(self) -> None:
         """The step before."""
@@ -74,6 +99,17 @@ class LessonScreen(StepScreen):
         if self.doing.solution:
             self.services.progress.helped(self.lesson.id, self.step.id, "solution")
         self.pane = "lesson"
+
+    def action_use(self) -> None:
+        """Put the solution that is shown into the editor; ctrl+z there takes it back."""
+        if not (self.step.solution and self.step.editable):
+            self.notify("This step has no solution to put into the code.")
+        elif not self.doing.solution:
+            self.notify("s shows the solution first.")
+        else:
+            self.editor.replace_all(self.step.solution.rstrip("\n"))
+            self.pane = "code"
+            self.notify("The solution is in the code. r runs it; ctrl+z takes it back.")
 
     def action_skip(self) -> None:
         """Enter the solution, mark the step skipped, go on."""
@@ -149,6 +185,8 @@ class LessonScreen(StepScreen):
             keys = [ahead, *((Key("p", "back", "previous"),) if self.index else ())]
         else:
             keys = [*((ahead,) if done else ()), *self.shared_keys()]
+            if self.doing.solution and self.step.editable and self.step.solution:
+                keys.append(Key("U", "use the solution", "use"))
             if self.step.editable:
                 keys.append(Key("i", "edit", "edit"))
             if not done and self._hints_left():

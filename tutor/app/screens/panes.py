@@ -328,6 +328,9 @@ class PanesScreen(Screen[None]):
             for frame in self.query(".frame"):
                 frame.remove_class("-zoom")
             return
+        if self.narrow and not (self.pane == "lesson" and self.has_class("-coded")):
+            self.notify("One pane fills the screen already. Wider than 99 columns, z zooms.")
+            return
         focused = self.focused
         around = focused.ancestors_with_self if focused else ()
         frames = (w for w in around if isinstance(w, Widget) and w.has_class("frame"))

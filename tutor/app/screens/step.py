@@ -21,7 +21,7 @@ from tutor.app.model.glyphs import Glyphs
 from tutor.app.model.rows import Row
 from tutor.app.model.setup import setup_rows
 from tutor.app.model.shown import Shown, shown
-from tutor.app.model.step import NOUNS, Work, dots, hints_of, prose_of
+from tutor.app.model.step import NOUNS, Standing, Work, dots, hints_of, prose_of
 from tutor.app.screens.panes import PANES
 from tutor.app.screens.work import WorkScreen
 from tutor.app.services import Cancel, Services, note_try, standing
@@ -182,14 +182,17 @@ class StepScreen(WorkScreen):
         self._paint_answers()
         self.paint_keys()
 
-    def _paint_top(self) -> None:
-        steps = self.lesson.steps
-        standings = [
+    def standings(self) -> list[Standing]:
+        """How each step of the lesson stands."""
+        return [
             self.works[s.id].standing
             if s.id in self.works
             else standing(self.services.progress, self.lesson, s.id)
-            for s in steps
+            for s in self.lesson.steps
         ]
+
+    def _paint_top(self) -> None:
+        steps, standings = self.lesson.steps, self.standings()
         kind = NOUNS[self.step.kind]
         words = f"step {self.index + 1} of {len(steps)}: {kind}"
         trail = ("autograd-tutor", self._track_title(), self.lesson.title)
