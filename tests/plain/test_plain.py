@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import pytest
 
 from tutor.lesson import ChoiceStep, Fill, Pack, Predict, load_pack
 from tutor.locations import lessons_dir
+from tutor.plain.editing import interrupts_elsewhere
 from tutor.plain.prose import lines_of, plain, safe
 from tutor.plain.session import Session
 from tutor.plain.talk import Talk
@@ -321,6 +323,50 @@ def test_recall_asks_what_is_due(
 def test_lines_that_end_in_the_middle_lose_nothing(walk: Walk) -> None:
     text = walk("inplace.version-counter/repair", "edit", "y = 1")
     assert "so the code stays as it was" in text
+
+
+class Interrupting(io.StringIO):
+    """Lines typed by a person who presses ctrl+c where a line says ^C."""
+
+    def readline(self, size: int | None = -1, /) -> str:
+        line = super().readline()
+        if line == "^C\n":
+            raise KeyboardInterrupt
+        return line
+
+
+def test_what_was_typed_before_ctrl_c_is_kept_and_gone_on_with(
+    pack: Pack, runner: Runner, tmp_path: Path
+) -> None:
+    def go(*lines: str) -> str:
+        said = io.StringIO()
+        talk = Talk(Interrupting("".join(f"{line}\n" for line in lines)), said)
+        lesson = pack.lesson("inplace.version-counter")
+        assert lesson is not None
+        with Progress(tmp_path / "p.jsonl") as progress:
+            Session(talk, pack, runner, progress).walk(lesson, "repair")
+        plain_characters(said.getvalue())
+        return said.getvalue()
+
+    text = go("edit", "y = x.exp()", "y = y + 1", "^C", "show", "edit", "y.sum().backward()", ".")
+    assert "what you typed is kept (2 lines)" in text
+    assert "y.add_(1)" in after(text, "show"), "the code is still the old one"
+    told = after(text, "edit\n" + text.split("> edit\n")[2].split("\n")[0])
+    assert told.splitlines()[:2] == ["  1  y = x.exp()", "  2  y = y + 1"]
+    assert "  3  y.sum().backward()" in told.split("Code:")[1]
+
+    text = go("edit", "a = 1", "^C", "edit new", "b = 2", ".")
+    assert "  1  b = 2" in text.split("Code:")[-1]
+    assert "a = 1" not in text.split("> edit new")[1]
+
+    assert "Nothing was typed, so the code stays as it was." in go("edit", "^C")
+
+
+def test_ctrl_c_in_an_editor_is_for_the_editor() -> None:
+    with interrupts_elsewhere():
+        os.kill(os.getpid(), signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        os.kill(os.getpid(), signal.SIGINT)
 
 
 def test_the_command_by_a_pipe(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ class Session:
         self._lesson: Lesson = next(iter(pack.lessons.values()))
         self._index = 0
         self._code = ""
+        self._typed: dict[tuple[str, str], list[str]] = {}
         self._asking = Asking(self.step)
         self._looking = Looking(talk, runner)
         self._hints = 0
@@ -242,9 +243,12 @@ class Session:
     def _edit(self, rest: str) -> None:
         if self._changeable():
             try:
-                self._change(edited(self._talk, self._code))
+                typed = self._typed.setdefault((self._lesson.id, self.step.id), [])
+                if rest.strip().lower() == "new":
+                    typed.clear()
+                self._change(edited(self._talk, self._code, typed))
             except NoCode as error:
-                self._talk.tell([str(error)])
+                self._talk.tell(wrapped(str(error)))
 
     def _take_code(self, rest: str) -> None:
         if not rest:

@@ -50,9 +50,11 @@ class Talk:
             self.say(line)
         return line
 
-    def block(self) -> str | None:
-        """Lines until one that is a single dot (two dots stand for one); None when cut off."""
-        lines: list[str] = []
+    def block(self, lines: list[str]) -> str | None:
+        """Lines until one that is a single dot (two dots stand for one); None when cut off.
+
+        They are put at the end of `lines`, where they are whatever interrupts the typing.
+        """
         while True:
             line = self.ask("| ")
             if line is None:
