@@ -426,6 +426,7 @@ async def test_a_question_and_its_choices_are_answered_where_it_starts(make, ser
         text = await press(pilot, "2")
         assert "What will the last line do?" in text
         assert "2 ● x.grad becomes exp(x)." in text
+        assert "Enter or r commits the answer" in text
         text = await press(pilot, "enter")
         assert services.tried[0][1] == "right"
         assert "The run says" in text

@@ -116,6 +116,7 @@ class StepScreen(WorkScreen):
         """The learner's work on this step is another one now."""
         self.works[self.step.id] = replace(self.doing, **changes)
         self._paint_step()
+        self.paint_time()
 
     def open_step(self, index: int) -> None:
         """Go to a step, with its code and what its last run showed."""
@@ -238,6 +239,8 @@ class StepScreen(WorkScreen):
     def before_run(self) -> str:
         """What to do while nothing has run."""
         if self.index >= 0 and asks(self.step):
+            if answer_of(self.step, self.doing.picked) is not None:
+                return "Enter or r commits the answer; then the run decides."
             return "Pick an answer; then the run decides."
         if self.index >= 0 and self.step.kind == "fill":
             return "Fill in the blanks; Enter in the last one runs."
