@@ -691,6 +691,16 @@ async def test_an_unknown_theme_gives_the_dark_one_and_a_notice(make):
         assert app.theme == "tutor-dark"
 
 
+async def test_brackets_in_a_notice_are_shown_as_they_stand(make):
+    app = make()
+    async with app.run_test(size=MEDIUM, notifications=True) as pilot:
+        await settle(pilot)
+        await press(pilot, "v", "slash", *("left_square_bracket", "slash", "x"))
+        await press(pilot, "right_square_bracket", "enter")
+        assert "There is no '[/x]' in this pane." in await notice(pilot)
+        assert "'[/x]'" in screen_text(app)
+
+
 async def test_search_goes_from_row_to_row(make):
     app = make()
     async with app.run_test(size=MEDIUM) as pilot:

@@ -11,6 +11,7 @@ from typing import ClassVar, TypeVar
 
 from textual.app import App, SystemCommand
 from textual.binding import BindingType
+from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.theme import Theme
 
@@ -154,6 +155,18 @@ class TutorApp(App[int]):
             self.switch_screen(screen)
         else:
             self.push_screen(screen)
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = False,
+    ) -> None:
+        """Show a message as it stands: `w[/x]` in it is code or a name, never markup."""
+        super().notify(message, title=title, severity=severity, timeout=timeout, markup=False)
 
     # -- settings --------------------------------------------------------------------
 
