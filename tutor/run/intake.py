@@ -18,6 +18,13 @@ OnEvents = Callable[[Trace, Sequence[AnyEvent]], None]
 STEP = 64
 """Events folded between two looks at the clock."""
 
+AHEAD = 8 * MIB
+"""Bytes that may wait to be decoded, so that the program need not wait for us: about a second's
+work, which is how much longer than its program a run may take."""
+
+CHUNK = 32 * 1024
+"""Bytes decoded at a time."""
+
 USUAL = 512
 """Bytes that an event may have on the average; most have less than a hundred."""
 
@@ -31,6 +38,8 @@ class Intake:
         self._limits = limits
         self._on_events = on_events
         self._reader = Reader()
+        self._waiting: deque[bytes] = deque()
+        self._ahead = 0
         self._backlog: deque[AnyEvent] = deque()
         self._bytes = 0
         self._count = 0
@@ -39,13 +48,25 @@ class Intake:
 
     @property
     def busy(self) -> bool:
-        """Decoded events wait to be folded."""
-        return bool(self._backlog)
+        """Something waits to be decoded or folded."""
+        return bool(self._backlog or self._waiting)
+
+    @property
+    def full(self) -> bool:
+        """So much waits that the program has to wait too."""
+        return self._ahead >= AHEAD
 
     def feed(self, data: bytes) -> None:
-        """Decode these bytes; what comes after a fault is dropped."""
+        """Take these bytes; what comes after a fault is dropped."""
         if self.fault is not None or self._muted:
             return
+        self._ahead += len(data)
+        for start in range(0, len(data), CHUNK):
+            self._waiting.append(data[start : start + CHUNK])
+
+    def _decode(self) -> None:
+        data = self._waiting.popleft()
+        self._ahead -= len(data)
         self._bytes += len(data)
         try:
             while events := self._reader.feed(data):
@@ -67,20 +88,28 @@ class Intake:
                 f"It did more than can be recorded ({limits.events:,} events, or "
                 f"{limits.event_bytes // MIB} MiB of them). Let its loops run less often.",
             )
+        if self.fault is not None:
+            self._waiting.clear()
+            self._ahead = 0
 
     def mute(self) -> None:
         """Call nobody back, and fold nothing more."""
         self._on_events = None
         self._backlog.clear()
+        self._waiting.clear()
+        self._ahead = 0
         self._muted = True
 
     def fold(self, seconds: float) -> None:
         """Fold waiting events for about so long, then tell who listens."""
-        if not self._backlog:
+        if not self.busy:
             return
         until = time.monotonic() + seconds
         folded: list[AnyEvent] = []
-        while self._backlog:
+        while self.busy:
+            if not self._backlog:
+                self._decode()
+                continue
             part = list(islice(self._backlog, STEP))
             for _ in part:
                 self._backlog.popleft()
@@ -88,6 +117,7 @@ class Intake:
                 self._trace.extend(part)
             except Exception as error:  # Well-formed events of a hostile process may contradict.
                 self._backlog.clear()
+                self._waiting.clear()
                 self.fault = ("garbled", f"Its events contradict each other: {error!r}.")
                 break
             if self._on_events is not None:
@@ -96,6 +126,7 @@ class Intake:
                 break
         if self._trace.size > self._limits.living:
             self._backlog.clear()
+            self._waiting.clear()
             self.fault = (
                 "killed",
                 "It holds more than can be recorded "

@@ -14,19 +14,19 @@ from tutor.trace import Trace
 
 OnOutput = Callable[[int, bytes], None]
 
-OUTPUT_CHUNK = 1024 * 1024
+CHUNK = 1024 * 1024
+"""Bytes read at a time: all that a pipe holds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How much is done in one step: bytes of events decoded, and seconds of folding."""
+    """How much is done in one step: seconds of decoding and folding, between two readings."""
 
-    chunk: int
     seconds: float
 
 
-BLOCKING = Pace(256 * 1024, 0.05)
-APP = Pace(16 * 1024, 0.004)
+BLOCKING = Pace(0.01)
+APP = Pace(0.004)
 """Between two turns of an event loop: a key press must not wait longer than a frame."""
 
 
@@ -51,18 +51,17 @@ class Streams:
         self._on_output = on_output
 
     def sources(self) -> list[int]:
-        """Descriptors to wait for: no more events while there are some to fold."""
-        return [fd for fd, kind in self.pipes.items() if kind != EVENTS or not self.intake.busy]
+        """Descriptors to wait for: no more events while too many wait to be folded."""
+        return [fd for fd, kind in self.pipes.items() if kind != EVENTS or not self.intake.full]
 
     def step(self) -> bool:
         """Take a chunk from each pipe and fold for a moment; True where more may be there."""
         more = False
         for descriptor, kind in list(self.pipes.items()):
-            if kind == EVENTS and self.intake.busy:
+            if kind == EVENTS and self.intake.full:
                 continue
-            size = self._pace.chunk if kind == EVENTS else OUTPUT_CHUNK
             try:
-                data = os.read(descriptor, size)
+                data = os.read(descriptor, CHUNK)
             except BlockingIOError:
                 continue
             if not data:
