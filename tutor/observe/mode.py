@@ -40,7 +40,7 @@ _ONLY_TENSOR = (torch.Tensor,)  # what a method's own tensor counts as, though i
 _handle = torch.overrides.handle_torch_function.__code__
 
 
-EAGER = 1500
+EAGER = 1000
 """Calls after which a run counts as long, and only what causes rest on is still sent whole."""
 
 
