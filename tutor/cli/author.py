@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import click
 
-from tutor.cli.root import Entry
+from tutor.cli.late import Entry, LateGroup
 
 COMMANDS = {
     "new": Entry("tutor.cli.author_new", "new_command", "Make a pack to begin from."),
@@ -26,23 +24,10 @@ COMMANDS = {
 """In the order of the help."""
 
 
-class Group(click.Group):
-    """A group whose commands are imported late."""
+class Group(LateGroup):
+    """The commands of `author`."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        entry = COMMANDS.get(cmd_name)
-        if entry is None:
-            return None
-        command = getattr(import_module(entry.module), entry.attribute)
-        assert isinstance(command, click.Command)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+    entries = COMMANDS
 
 
 @click.group(cls=Group)

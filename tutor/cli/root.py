@@ -5,22 +5,12 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from difflib import get_close_matches
-from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
 
 import click
 
 from tutor import __version__
-
-
-class Entry(NamedTuple):
-    """A command: `attribute` of a module, and its line in the help."""
-
-    module: str
-    attribute: str
-    summary: str
-
+from tutor.cli.late import Entry, LateGroup
 
 COMMANDS = {
     "open": Entry("tutor.cli.open", "open_file", "Open a Python file in the playground."),
@@ -42,19 +32,10 @@ class Settings:
     debug: bool = False
 
 
-class Commands(click.Group):
-    """A group whose commands are imported late, and whose other words are lessons."""
+class Commands(LateGroup):
+    """The commands, imported late; other words are lessons."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        entry = COMMANDS.get(cmd_name)
-        if entry is None:
-            return None
-        command = getattr(import_module(entry.module), entry.attribute)
-        assert isinstance(command, click.Command)
-        return command
+    entries = COMMANDS
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -64,10 +45,6 @@ class Commands(click.Group):
         # An option after an unknown word belongs to no command; a lesson takes none.
         refuse_unknown(args)
         return "start", start, args
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
 
 
 @click.group(
