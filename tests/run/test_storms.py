@@ -143,6 +143,7 @@ def test_a_full_disk_is_said_and_harms_only_what_needs_it(backend, tiny_disk):
         own = runner.run(snippet("with open('big', 'wb') as file: file.write(b'x' * 100_000)")).end
         assert own.outcome == "error"
         assert "No space left on device" in own.output
+        assert wait_for(lambda: not any(tiny_disk.iterdir())), "the run's folder goes away"
         for i in range(20):  # no inode is left for a folder
             try:
                 (tiny_disk / f"empty{i}").touch()
