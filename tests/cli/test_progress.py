@@ -73,3 +73,35 @@ def test_lines_that_cannot_be_read_are_counted(
     captured = capsys.readouterr()
     assert "1 new record added" in captured.out
     assert "1 line of" in captured.err
+
+
+def test_a_class_as_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ada, eve = tmp_path / "ada.jsonl", tmp_path / "=eve.jsonl"
+    ada.write_text(
+        '{"k":"opened","at":0,"lesson":"basics.leaf","step":"run"}\n'
+        '{"k":"tried","at":60,"lesson":"basics.leaf","step":"run","revision":1,"status":"failed"}\n'
+        '{"k":"helped","at":61,"lesson":"basics.leaf","step":"run","what":"1"}\n'
+        '{"k":"tried","at":90,"lesson":"basics.leaf","step":"run","revision":1,"status":"passed"}\n'
+        '{"k":"tried","at":99,"lesson":"basics.leaf","step":"run","revision":1,"status":"failed"}\n'
+        '{"k":"opened","at":86400,"lesson":"basics.leaf","step":"next"}\n'
+        '{"k":"recalled","at":86401,"lesson":"basics.leaf","card":"a","good":true}\n'
+    )
+    eve.write_text(
+        '{"k":"helped","at":5,"lesson":"basics.leaf","step":"run","what":"solution"}\n'
+        '{"k":"skipped","at":6,"lesson":"basics.leaf","step":"run","revision":1}\n'
+        "not a record\n"
+    )
+    assert main(["progress", "table", str(ada), str(eve)]) == 1
+    out, err = capsys.readouterr()
+    assert out.splitlines() == [
+        "learner,lesson,step,status,tries,hints,solution shown,first,last",
+        "ada,basics.leaf,run,done,2,1,no,1970-01-01 00:00:00,1970-01-01 00:01:39",
+        "ada,basics.leaf,next,opened,0,0,no,1970-01-02 00:00:00,1970-01-02 00:00:00",
+        "'=eve,basics.leaf,run,skipped,0,0,yes,1970-01-01 00:00:05,1970-01-01 00:00:06",
+    ]
+    assert err == f"1 line of {eve} left out: not readable.\n"
+    table = tmp_path / "class.csv"
+    assert main(["progress", "table", str(ada), "-o", str(table)]) == 0
+    assert table.read_text() == "\n".join(out.splitlines()[:3]) + "\n"
+    assert main(["progress", "table", str(tmp_path / "gone.jsonl")]) != 0
+    assert "There is no file" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`progress`: taking what you did to another machine."""
+"""`progress`: taking what you did to another machine, or to your teacher."""
 
 from __future__ import annotations
 
@@ -51,6 +51,40 @@ def merge_command(file: Path) -> int:
     click.echo(f"{_count(added, 'new record')} added.")
     if damaged:
         click.echo(f"{_count(damaged, 'line')} of {file} left out: not readable.", err=True)
+    return 1 if damaged else 0
+
+
+@progress.command("table")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write to this file.")
+def table_command(files: tuple[Path, ...], output: Path | None) -> int:
+    """Make a table (CSV) of a class from the exported FILES of its learners.
+
+    A row for each learner and step: how it stands, tries, hints, and when. A learner goes by
+    the name of the file.
+    """
+    from tutor.progress import read, table
+
+    damaged = 0
+    learners = []
+    try:
+        for file in files:
+            contents = read(file)
+            learners.append((file.stem, contents.records))
+            if contents.damaged:
+                damaged += contents.damaged
+                lines = _count(contents.damaged, "line")
+                click.echo(f"{lines} of {file} left out: not readable.", err=True)
+        text = table(learners)
+        if output is None:
+            click.echo(text, nl=False)
+        else:
+            output.write_text(text, encoding="utf-8")
+            click.echo(f"{_count(len(files), 'learner')} written to {output}.", err=True)
+    except BrokenPipeError:
+        raise  # for `main`: the reader has gone, which is no trouble of ours
+    except OSError as error:
+        raise _refusal(error) from error
     return 1 if damaged else 0
 
 

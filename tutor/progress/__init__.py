@@ -2,9 +2,11 @@
 
 from tutor.progress.exchange import export, merge
 from tutor.progress.history import Key, StepStatus
+from tutor.progress.log import read
 from tutor.progress.place import data_dir, progress_file
 from tutor.progress.progress import Progress
 from tutor.progress.records import Tried
+from tutor.progress.table import table
 
 __all__ = [
     "Key",
@@ -15,4 +17,6 @@ __all__ = [
     "export",
     "merge",
     "progress_file",
+    "read",
+    "table",
 ]
